@@ -5,9 +5,9 @@
  *
  * Prints the brokers' addresses and runs until Ctrl-C, SIGTERM, SIGHUP, or the end of a broker.
  */
-import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import { type KafkaOptions, startKafka } from './kafka/start.ts';
+import { untilInterrupted } from './process/server.ts';
 
 const USAGE = 'usage: npm run kafka [-- [--brokers 1|3] [--port N]]\n';
 
@@ -36,16 +36,14 @@ async function main(): Promise<number> {
     process.stderr.write(USAGE);
     return 2;
   }
-  const interrupted = Promise.race(
-    ['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => once(process, signal)),
-  );
+  const interrupted = untilInterrupted();
   const starting = startKafka({
     ...options,
     onProgress: (message) => process.stderr.write(`${message}\n`),
   });
   try {
-    const kafka = await Promise.race([starting, interrupted.then(() => undefined)]);
-    // The start was interrupted. The keeper ends all processes that were started.
+    const kafka = await Promise.race([starting, interrupted]);
+    // Interrupted during the start: the keeper ends everything that was begun.
     if (kafka === undefined) return 130;
     process.stdout.write(`${kafka.description}: ${kafka.brokers.join(',')}\n`);
     if (kafka.dataDir !== undefined) process.stdout.write(`data and logs: ${kafka.dataDir}\n`);
@@ -54,9 +52,7 @@ async function main(): Promise<number> {
         ? 'Nothing was started, and Ctrl-C stops nothing. To start a local broker, unset KAFKA_BROKERS\n'
         : 'Ctrl-C stops it and removes its data.\n',
     );
-    const idle = setInterval(() => undefined, 60_000);
-    const ended = await Promise.race([kafka.ended, interrupted.then(() => undefined)]);
-    clearInterval(idle);
+    const ended = await Promise.race([kafka.ended, interrupted]);
     await kafka.stop();
     if (ended === undefined) return 0;
     process.stderr.write(`${ended}: start Kafka again\n`);

@@ -5,10 +5,10 @@ const INSTANCES = 'namespace, job';
 /** Matches 5xx, 429, and every code for a missing response. */
 const FAILED = 'code!~"2..|3..|40[0-79]|41.|42[0-8]|43."';
 
-/** Share of the requests of each operation and instance that failed. */
+/** Share of the requests of each service, operation and instance that failed. */
 const failed = expr`
-  sum by (${INSTANCES}, instance, operation) (rate(content_review_http_requests_total{${FAILED}}[5m]))
-  / sum by (${INSTANCES}, instance, operation) (rate(content_review_http_requests_total[5m]))`;
+  sum by (${INSTANCES}, instance, service, operation) (rate(content_review_http_requests_total{${FAILED}}[5m]))
+  / sum by (${INSTANCES}, instance, service, operation) (rate(content_review_http_requests_total[5m]))`;
 
 /** Minimum number of decisions in a window for a comparison of the mix. */
 const MIX_MIN_DECISIONS = 500;
@@ -34,7 +34,8 @@ export const service: Group = {
       // reason `transfer`.
       expr: expr`
         max by (${PIPELINE}, reason) (max_over_time(content_review_shards_paused{reason=~"service|transfer"}[10m])) > 0
-        and on (${INSTANCES}) max by (${INSTANCES}) (${failed}) > 0.5
+        and on (${PIPELINE}) (content_review_objective_in_time_ratio
+          and on (${INSTANCES}, service) ${failed} > 0.5)
         or ${waited('api_key|schema_registry', { minutes: 4, of: 6 })}`,
       for: '10m',
       summary:

@@ -1,27 +1,17 @@
-/** List of the contracts, with their direction and the location of their files. */
+/** List of the contracts. Their files are `<name>.schema.json`, `avro/<name>.avsc` and `protobuf/<name>.proto`. */
 import { readFileSync } from 'node:fs';
 import type { JsonSchema } from './json-schema.ts';
 
 export const CONTRACTS_DIRECTORY = new URL('../../contracts/', import.meta.url);
 
-/** `output` is written by the connector, `input` is read by it. */
-export type Direction = 'output' | 'input';
-
-export interface Contract {
-  /** Its files are `<name>.schema.json`, `avro/<name>.avsc` and `protobuf/<name>.proto`. */
-  readonly name: string;
-  readonly direction: Direction;
-  /** True for a record's value, which has Avro and Protobuf schemas too; false for headers. */
-  readonly value: boolean;
-}
-
+/** `value` is true for a record's value, which has Avro and Protobuf schemas too; false for headers. */
 export const CONTRACTS = [
-  { name: 'content-event', direction: 'input', value: true },
-  { name: 'decision', direction: 'output', value: true },
-  { name: 'looked-up-decision', direction: 'output', value: true },
-  { name: 'receipt', direction: 'output', value: true },
-  { name: 'dead-letter', direction: 'output', value: false },
-] as const satisfies readonly Contract[];
+  { name: 'content-event', value: true },
+  { name: 'decision', value: true },
+  { name: 'looked-up-decision', value: true },
+  { name: 'receipt', value: true },
+  { name: 'dead-letter', value: false },
+] as const;
 
 export type ContractName = (typeof CONTRACTS)[number]['name'];
 

@@ -1,4 +1,5 @@
 /** Generator of src/contracts/declarations.ts from the JSON Schemas of contracts/. */
+import { CONTRACTS, readSchema } from './contracts.ts';
 import { type JsonSchema, resolved } from './json-schema.ts';
 
 const HEAD = `/**
@@ -6,14 +7,15 @@ const HEAD = `/**
  * and run npm run generate.
  */
 `;
+export const DECLARATIONS = new URL('../../src/contracts/declarations.ts', import.meta.url);
 /** Maximum length of a comment line. */
 const LINE_LENGTH = 97;
 
-/** @param schemas schemas of the contracts, in the order of the file */
-export function declarations(schemas: readonly JsonSchema[]): string {
+/** Renders DECLARATIONS. */
+export function renderedDeclarations(): string {
   const known = new Map<string, string>();
   const repeated = new Map<string, string>();
-  const parts = schemas.flatMap(declarationsOf).filter((part) => {
+  const parts = CONTRACTS.flatMap(({ name }) => declarationsOf(readSchema(name))).filter((part) => {
     const [, name = '', body = part] = /export interface (\w+) (\{.*\})\n$/s.exec(part) ?? [];
     const same = known.get(body);
     if (same === undefined) known.set(body, name);

@@ -200,14 +200,17 @@ const stages: Row = {
   ),
 };
 
+const CALLS = 'service, operation';
+const CALL = '{{service}} {{operation}}';
 const service: Row = {
   title: 'Service and storage',
   charts: [
     {
       title: 'Requests',
-      about: 'Requests by operation and response. Uploads and downloads go to the storage.',
+      about:
+        'Requests by service, operation and response. Uploads and downloads go to the storage.',
       unit: 'ops',
-      lines: [['{{operation}} {{code}}', rate('http_requests_total', 'operation, code')]],
+      lines: [[`${CALL} {{code}}`, rate('http_requests_total', `${CALLS}, code`)]],
     },
     {
       title: 'Failed requests',
@@ -215,9 +218,9 @@ const service: Row = {
       unit: 'percentunit',
       lines: [
         [
-          '{{operation}}',
+          CALL,
           orZero(
-            `${rate('http_requests_total', 'operation', 'code!~"2..|3.."')} / ${rate('http_requests_total', 'operation')}`,
+            `${rate('http_requests_total', CALLS, 'code!~"2..|3.."')} / ${rate('http_requests_total', CALLS)}`,
           ),
         ],
       ],
@@ -227,15 +230,13 @@ const service: Row = {
       about: 'Duration of one request with its body, without retries.',
       unit: 's',
       logarithmic: true,
-      lines: [['{{operation}}', quantile(0.99, 'http_request_duration_seconds', 'operation')]],
+      lines: [[CALL, quantile(0.99, 'http_request_duration_seconds', CALLS)]],
     },
     {
       title: 'Retries',
       about: 'Retried requests, by cause.',
       unit: 'ops',
-      lines: [
-        ['{{operation}} {{reason}}', orZero(rate('http_retries_total', 'operation, reason'))],
-      ],
+      lines: [[`${CALL} {{reason}}`, orZero(rate('http_retries_total', `${CALLS}, reason`))]],
     },
   ],
 };

@@ -1,9 +1,10 @@
 /** Keys of the demo, which freeze and kill its parts. Parts that end are restarted. */
+import { grouped } from '../../packages/client/src/cli/text.ts';
 import type { LocalKafka } from '../kafka/start.ts';
 import { archiveEvents, type DemoRecord, POISON } from './events.ts';
 import type { Part } from './parts.ts';
 import type { Running } from './running.ts';
-import { grouped, type Screen, seconds } from './screen.ts';
+import { type Screen, seconds } from './screen.ts';
 
 /** Number of poison records of each kind per key press. */
 const POISON_ROUNDS = 20;

@@ -1,11 +1,12 @@
 /** Starts all parts, sends e-mails and poison, and checks the decisions and dead letters. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { abortable } from '../../packages/client/src/base/abortable.ts';
+import { grouped } from '../../packages/client/src/cli/text.ts';
 import { ROUND } from './corpus.ts';
 import { nextEvents, POISON } from './events.ts';
 import type { PartContext } from './parts.ts';
 import { GRACE_MS, type Running, start } from './running.ts';
-import { grouped, type Screen } from './screen.ts';
+import type { Screen } from './screen.ts';
 import { stay } from './stay.ts';
 
 const TICK_MS = 150;

@@ -1,8 +1,9 @@
 /** Compares the sent records with the decisions and dead letters that a consumer reads. */
 import { isDeepStrictEqual } from 'node:util';
+import { grouped } from '../../packages/client/src/cli/text.ts';
 import { lastHeader, type RecordHeaders } from '../../src/core/record.ts';
 import { ARCHIVE_TYPE, type DemoRecord, type ExpectedDecision } from './events.ts';
-import { grouped, type Screen, seconds } from './screen.ts';
+import { type Screen, seconds } from './screen.ts';
 
 /** Committed record of an output topic. */
 export interface Terminal {

@@ -43,7 +43,4 @@ export class Screen {
   }
 }
 
-/** Formats 1234567 as 1,234,567. */
-export const grouped = (count: number): string => count.toLocaleString('en-US');
-
 export const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;

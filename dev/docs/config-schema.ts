@@ -59,13 +59,19 @@ function jsonSchema(info: Option, { required }: { readonly required: boolean }):
       maxItems: info.most,
       items: jsonSchema(info.item, { required: true }),
     };
+  if (info.kind === 'named')
+    return {
+      description: info.help,
+      type: ['object', 'null'],
+      additionalProperties: jsonSchema(info.item, { required: true }),
+    };
   const members = Object.entries(info.shape);
   const needed = members
     .filter(([, member]) => required && isRequired(member))
     .map(([name]) => name);
   return {
     description: info.help,
-    type: needed.length > 0 ? 'object' : ['object', 'null'],
+    type: needed.length > 0 && !info.isOptional ? 'object' : ['object', 'null'],
     additionalProperties: false,
     ...(needed.length > 0 && { required: needed }),
     properties: Object.fromEntries(
@@ -75,7 +81,8 @@ function jsonSchema(info: Option, { required }: { readonly required: boolean }):
 }
 
 function isRequired(info: Option): boolean {
-  if (info.kind === 'group') return Object.values(info.shape).some(isRequired);
+  if (info.kind === 'group')
+    return info.isOptional !== true && Object.values(info.shape).some(isRequired);
   return info.kind === 'list' || info.fallback === undefined;
 }
 

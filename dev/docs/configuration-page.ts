@@ -1,5 +1,5 @@
 import { REPOSITORY_URL } from '../../packages/client/src/base/version.ts';
-import { type Option, type Value, written } from '../../src/config/option.ts';
+import { type Named, type Option, type Value, written } from '../../src/config/option.ts';
 import { CONFIGURATION, FIRST_OPTIONS } from '../../src/config/schema.ts';
 import { table } from './markdown.ts';
 
@@ -58,7 +58,7 @@ function memberOf(option: Option, key: string): Option {
   return member.kind === 'list' ? member.item : member;
 }
 
-function row(name: string, { fallback, help, allowed }: Value<unknown>): string[] {
+function row(name: string, { fallback, help, allowed }: Value<unknown> | Named): string[] {
   const shown = fallback === undefined ? '**required**' : `\`${written(fallback) || "''"}\``;
   return [name, shown, help, withoutExplained(allowed)];
 }
@@ -67,7 +67,7 @@ function row(name: string, { fallback, help, allowed }: Value<unknown>): string[
 const EXPLAINED = [
   /, such as \S+ \(units [^)]*\)/,
   /; an inline value also works.*/,
-  /, or one text with commas/,
+  /, or one string with commas/,
   /, such as content or post.*?\(docs\/mapping\.md\)/,
 ];
 
@@ -77,6 +77,9 @@ const withoutExplained = (text: string): string =>
 /** Adds a section for each group that has its own options, without the first options. */
 function walk(info: Option, path: string, sections: string[]): void {
   if (info.kind === 'list') walk(info.item, `${path}[]`, sections);
+  // Its options are those of another section.
+  if (info.kind === 'named')
+    sections.push(`### \`${path}\`\n\n${table(COLUMNS, [row(`\`${path}\``, info)])}`);
   if (info.kind !== 'group') return;
   const members = Object.entries(info.shape).map(
     ([key, member]) => [key, path === '' ? key : `${path}.${key}`, member] as const,

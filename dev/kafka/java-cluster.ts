@@ -1,25 +1,20 @@
 /** Cluster of Java processes on this machine. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Kept, type KeptDirectory, keepDirectory, spawnKept } from '../process/kept.ts';
+import { PortTaken, START_MS, startFailure, startOnPorts } from '../process/server.ts';
 import { untilStopped } from '../process/stopped.ts';
 import { javaArguments, runJava } from './java.ts';
 import type { KafkaOptions, LocalKafka } from './local-kafka.ts';
 import { freePorts, isFree } from './ports.ts';
-import { untilReady, WrongCluster } from './ready.ts';
+import { untilReady } from './ready.ts';
 import { type Node, propertiesFile, serverProperties } from './server-properties.ts';
 
-/** Maximum time in ms for a start or restart: ten times what a busy two-core machine needs. */
-const START_MS = 60_000;
-/** Maximum number of attempts to choose ports, because another process may take a port before the broker does. */
-const PORT_CHOICES = 5;
 const BROKER_HEAP_MIB = 512;
 const TOOL_HEAP_MIB = 128;
-/** Number of log lines to show if a broker does not start. */
-const LOG_TAIL = 25;
 
 interface Broker {
   readonly node: Node;
@@ -27,10 +22,6 @@ interface Broker {
   readonly configFile: string;
   readonly logFile: string;
   process?: Kept;
-}
-
-class PortTaken extends Error {
-  override readonly name = 'PortTaken';
 }
 
 export interface JavaKafka {
@@ -46,27 +37,18 @@ export async function startJavaCluster(
   options: KafkaOptions,
 ): Promise<LocalKafka> {
   const count = options.brokers ?? 1;
-  for (let choice = 1; ; choice++) {
-    const directory = await keepDirectory(path.join(tmpdir(), `local-kafka-${randomUUID()}`));
-    const cluster = new JavaCluster(kafka, options, directory, await chooseNodes(count, options));
-    try {
-      await cluster.start();
-      return cluster;
-    } catch (error) {
-      await cluster.stop();
-      options.signal?.throwIfAborted();
-      const taken = error instanceof PortTaken || error instanceof WrongCluster;
-      if (taken && options.port !== undefined) {
-        throw new Error(
-          `port ${options.port} or one after it is in use: choose another port, or none`,
-          {
-            cause: error,
-          },
-        );
-      }
-      if (!taken || choice === PORT_CHOICES) throw error;
-    }
-  }
+  return await startOnPorts(
+    async () => {
+      const directory = await keepDirectory(path.join(tmpdir(), `local-kafka-${randomUUID()}`));
+      return new JavaCluster(kafka, options, directory, await chooseNodes(count, options));
+    },
+    (cluster) =>
+      cluster.start().catch((error: unknown) => {
+        options.signal?.throwIfAborted();
+        throw error;
+      }),
+    options.port !== undefined,
+  );
 }
 
 async function chooseNodes(
@@ -298,29 +280,11 @@ class JavaCluster implements LocalKafka {
       const culprit = ended.signal.aborted
         ? (ended.signal.reason as Broker)
         : (running[0] as Broker);
-      if (error instanceof WrongCluster) throw error;
-      throw await startFailure(culprit, error);
+      if (error instanceof PortTaken) throw error;
+      const { node, process, logFile } = culprit;
+      throw await startFailure(`Kafka broker ${node.id}`, process?.exit, logFile, error);
     }
   }
-}
-
-async function startFailure(broker: Broker, cause: unknown): Promise<Error> {
-  const log = await readFile(broker.logFile, 'utf8').catch(() => '');
-  if (/address already in use|failed to bind/i.test(log) && broker.process?.exit !== undefined) {
-    return new PortTaken(
-      `port ${broker.node.port} or ${broker.node.controllerPort} was taken by another process`,
-    );
-  }
-  const { exit } = broker.process ?? {};
-  const how =
-    exit === undefined
-      ? `is not ready after ${START_MS / 1_000} s (${cause instanceof Error ? cause.message : String(cause)})`
-      : `ended with ${exit.signal ?? `code ${exit.code}`}`;
-  const tail = log.trimEnd().split('\n').slice(-LOG_TAIL).join('\n');
-  return new Error(
-    `Kafka broker ${broker.node.id} ${how}. The end of its log:\n${tail === '' ? '(empty)' : tail}`,
-    { cause },
-  );
 }
 
 /** Returns a Kafka Uuid: 16 bytes in base64url, without a leading dash, which would look like an option. */

@@ -1,10 +1,7 @@
 /** Finds Java and Maven, and starts programs from Kafka's jars. */
-import { execFile } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
-
-const execute = promisify(execFile);
+import { execute } from '../helm/execute.ts';
 
 /** Oldest Java version that Kafka 4's broker supports. */
 const OLDEST_JAVA = 17;
@@ -97,31 +94,12 @@ export function javaArguments(program: JavaProgram): string[] {
   ];
 }
 
-/**
- * Runs a program to its end.
- * @returns its standard output
- * @throws Error with its complete output if it fails
- */
+/** Runs a program to its end. @returns its standard output. @throws Error with its complete output if it fails */
 export async function runJava(
   java: string,
   program: JavaProgram,
   signal?: AbortSignal,
 ): Promise<string> {
-  try {
-    const { stdout } = await execute(java, javaArguments(program), {
-      maxBuffer: 64 * 1024 * 1024,
-      ...(signal === undefined ? {} : { signal, killSignal: 'SIGKILL' }),
-    });
-    return stdout;
-  } catch (error) {
-    const {
-      stdout = '',
-      stderr = '',
-      code,
-    } = error as { stdout?: string; stderr?: string; code?: number | string };
-    throw new Error(
-      `${program.className} failed (${code ?? 'killed'}):\n${stdout}${stderr}`.trimEnd(),
-      { cause: error },
-    );
-  }
+  const options = signal === undefined ? {} : { signal, killSignal: 'SIGKILL' as const };
+  return (await execute(java, javaArguments(program), options)).stdout;
 }

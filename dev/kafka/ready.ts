@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Kafka as KafkaClient } from 'kafkajs';
 import { Kafka, logLevel } from '../../src/kafka/kafkajs/patches.ts';
+import { PortTaken } from '../process/server.ts';
 import { INTERNAL_PARTITIONS } from './server-properties.ts';
 
 const RETRY_MS = 25;
@@ -20,11 +21,6 @@ export interface ReadyWait {
   readonly signal: AbortSignal;
 }
 
-/** Another cluster responds at our address. */
-export class WrongCluster extends Error {
-  override readonly name = 'WrongCluster';
-}
-
 /**
  * Resolves when every broker is a member, every partition of `__consumer_offsets` and
  * `__transaction_state` has a coordinator that has loaded it (a new broker returns
@@ -39,7 +35,7 @@ export async function untilReady(wait: ReadyWait): Promise<void> {
     await persist(wait, 'not all brokers have joined', async () => {
       const { brokers, clusterId } = await admin.describeCluster();
       if (wait.clusterId !== undefined && clusterId !== wait.clusterId)
-        throw new WrongCluster(`cluster ${clusterId}`);
+        throw new PortTaken(`another cluster responds: ${clusterId}`);
       if (brokers.length < wait.count) throw new Error(`${brokers.length} of ${wait.count}`);
     });
     const keys = keysOfEveryPartition();
@@ -111,7 +107,7 @@ async function persist<T>(
       return await attempt();
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof WrongCluster) throw error;
+      if (error instanceof PortTaken) throw error;
       if (Date.now() > deadlineMs) {
         throw new Error(
           `${waitingFor}: ${error instanceof Error ? error.message : String(error)}`,

@@ -1,11 +1,11 @@
 /** Producer of ordinary records to given partitions, for the demo and for tests. */
 import { BufferPool } from '../../src/core/bytes/buffer-pool.ts';
 import { EncodedRecords } from '../../src/core/bytes/encoded-records.ts';
-import type { Logger } from '../../src/core/ports/telemetry.ts';
 import type { OutgoingRecord } from '../../src/core/record.ts';
 import { BatchProducer } from '../../src/kafka/producer/batch-producer.ts';
 import { OutgoingBatch } from '../../src/kafka/producer/outgoing-batch.ts';
 import { planBatchesTo } from '../../src/kafka/producer/send-plan.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
 
 const pool = new BufferPool(2 * 1024 * 1024);
 /** Number of bytes for the strings of a request. Names of test topics, clients and transactions are shorter. */
@@ -13,14 +13,6 @@ const ROOM_BYTES = 1_024;
 const REQUEST_MS = 5_000;
 
 const ignore = () => undefined;
-const SILENT: Logger = {
-  debug: ignore,
-  info: ignore,
-  warn: ignore,
-  error: ignore,
-  child: () => SILENT,
-};
-
 export interface RecordProducerOptions {
   /** Absent for a producer without transactions. */
   readonly transactionalId?: string;
@@ -41,7 +33,7 @@ export class RecordProducer {
     this.#producer = new BatchProducer(
       { brokers, clientId: 'record-producer', ...timeouts },
       { transactionalId, transactionTimeoutMs: timeoutMs, signal: this.#ended.signal },
-      SILENT,
+      createLogger({ level: 'silent' }),
     );
   }
 

@@ -6,8 +6,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,6 +14,7 @@ import { parseArgs } from 'node:util';
 import { findJava } from '../kafka/java.ts';
 import { freePorts } from '../kafka/ports.ts';
 import { type Kept, type KeptDirectory, keepDirectory, spawnKept } from '../process/kept.ts';
+import { START_MS, startFailure, startOnPorts, untilInterrupted } from '../process/server.ts';
 import { ensureRegistry } from './archive.ts';
 
 export interface RegistryOptions {
@@ -37,16 +37,8 @@ export interface LocalRegistry {
   restart(): Promise<void>;
 }
 
-/** Maximum time in ms for a start: ten times what a busy two-core machine needs. */
-const START_MS = 120_000;
 const POLL_MS = 50;
 const HEAP_MIB = 256;
-const PORT_CHOICES = 5;
-const LOG_TAIL = 25;
-
-class PortTaken extends Error {
-  override readonly name = 'PortTaken';
-}
 
 /** @throws Error if Java or Maven is missing, or with the end of its log if it does not start */
 export async function startRegistry({
@@ -57,23 +49,15 @@ export async function startRegistry({
   if ('missing' in java)
     throw new Error(`a schema registry needs Java 17 or later, and ${java.missing}`);
   const jar = await ensureRegistry(onProgress);
-  for (let choice = 1; ; choice++) {
-    const directory = await keepDirectory(path.join(tmpdir(), `local-registry-${randomUUID()}`));
-    const registry = new ApicurioRegistry(
-      java.java,
-      jar,
-      directory,
-      port ?? ((await freePorts(1))[0] as number),
-    );
-    try {
-      await registry.restart();
-      return registry;
-    } catch (error) {
-      await registry.stop();
-      if (!(error instanceof PortTaken) || choice === PORT_CHOICES || port !== undefined)
-        throw error;
-    }
-  }
+  return await startOnPorts(
+    async () => {
+      const directory = await keepDirectory(path.join(tmpdir(), `local-registry-${randomUUID()}`));
+      const [free] = (await freePorts(1)) as [number];
+      return new ApicurioRegistry(java.java, jar, directory, port ?? free);
+    },
+    (registry) => registry.restart(),
+    port !== undefined,
+  );
 }
 
 class ApicurioRegistry implements LocalRegistry {
@@ -141,38 +125,21 @@ class ApicurioRegistry implements LocalRegistry {
       await answer?.body?.cancel();
       // The response may come from another process that took the port.
       if (started.exit !== undefined || Date.now() > deadlineMs)
-        throw await this.#startFailure(started);
+        throw await startFailure('the schema registry', started.exit, this.#logFile);
       if (answer?.ok) return;
       await sleep(POLL_MS);
     }
   }
-
-  async #startFailure({ exit }: Kept): Promise<Error> {
-    const log = await readFile(this.#logFile, 'utf8').catch(() => '');
-    if (/already in use|Port .* seems to be in use/i.test(log))
-      return new PortTaken(`port ${this.port} was taken by another process`);
-    const how =
-      exit === undefined
-        ? `is not ready after ${START_MS / 1_000} s`
-        : `ended with ${exit.signal ?? `code ${exit.code}`}`;
-    return new Error(
-      `the schema registry ${how}. The end of its log:\n${log.trimEnd().split('\n').slice(-LOG_TAIL).join('\n')}`,
-    );
-  }
 }
 
 if (import.meta.main) {
-  const interrupted = Promise.race(
-    ['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => once(process, signal)),
-  );
+  const interrupted = untilInterrupted();
   const { port } = parseArgs({ options: { port: { type: 'string' } } }).values;
   const registry = await startRegistry({
     ...(port === undefined ? {} : { port: Number(port) }),
     onProgress: (message) => process.stderr.write(`${message}\n`),
   });
   process.stdout.write(`${registry.url}\nCtrl-C stops it and removes its schemas.\n`);
-  const idle = setInterval(() => undefined, 60_000);
   await interrupted;
-  clearInterval(idle);
   await registry.stop();
 }

@@ -1,4 +1,4 @@
-/** All formats, with the schema registry. */
+/** All formats, including those that need the schema registry. */
 import { systemClock, systemRandom } from '../../packages/client/src/base/clock.ts';
 import type { EventFormatName } from '../config/options/source.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
@@ -17,16 +17,16 @@ import { refuseUnreadableSources } from './source-schema.ts';
 export interface Formats {
   /** Returns the reader of a source's values. */
   of(name: EventFormatName): EventFormat;
-  /** Returns the kind, changed to publish in the pipeline's output format. Call it before `start`. */
+  /** Returns the kind, changed to publish in the pipeline's output format. Must be called before `start`. */
   wrap(pipeline: PipelineConfig, kind: PipelineKind): PipelineKind;
   /**
    * Looks up the schemas of outputs, and checks whether the sources can be read.
-   * @throws RefusedError if an output's schema is missing or incompatible, the registry rejects the request, or a source's
-   * newest schema cannot be read; RegistryUnavailable if outputs need it and it does not respond for half a minute; the
-   * signal's reason
+   * @throws RefusedError if an output's schema is missing or incompatible, the registry rejects the
+   * request, or a source's newest schema cannot be read; RegistryUnavailable if an output needs the
+   * registry and it does not respond for half a minute; the signal's reason
    */
   start(signal: AbortSignal): Promise<void>;
-  /** Can be called repeatedly. */
+  /** Closes the registry client. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export interface FormatParts {
 }
 
 export function allFormats(
-  config: Pick<Config, 'schemaRegistry' | 'service' | 'pipelines'>,
+  config: Pick<Config, 'schemaRegistry' | 'service' | 'services' | 'pipelines'>,
   { metrics, health, logger }: FormatParts,
 ): Formats {
   const { urls } = config.schemaRegistry;
@@ -70,7 +70,7 @@ export function eventFormat(
 ): EventFormat {
   const plain = PLAIN_FORMATS[name];
   if (plain !== undefined) return plain;
-  // The configuration's checks require its addresses.
+  // The checks of the configuration require the registry's addresses for this format.
   if (registry === undefined) throw new Error(`the format ${name} needs a schema registry`);
   if (name === 'avro') return avroFormat(registry);
   return name === 'protobuf' ? protobufFormat(registry) : jsonSchemaFormat(registry);

@@ -1,16 +1,16 @@
-/** Connection to the brokers from a configuration, for the connector and for the tools. */
+/** Options for connecting to the brokers, from a configuration. Used by the connector and the tools. */
 import type { Config } from '../config/schema.ts';
 import type { Logger, Metrics } from '../core/ports/telemetry.ts';
 import { type ConnectOptions, type SaslOptions, Security } from '../kafka/index.ts';
 import { OUTBOUND_TIMEOUT_MS, outboundHttp } from './service-client.ts';
 
-/** @param use `tools` only read. Error messages about missing permissions depend on it */
+/** @param use `tools` need only the right to read; error messages about missing rights depend on it */
 export function kafkaConnection(
-  config: Pick<Config, 'kafka' | 'service' | 'pipelines'>,
+  config: Pick<Config, 'kafka' | 'service' | 'services' | 'pipelines'>,
   use: 'connector' | 'tools',
   { logger, metrics }: { readonly logger: Logger; readonly metrics?: Pick<Metrics, 'set'> },
 ): ConnectOptions {
-  const { brokers, clientId, requestTimeoutMs, tls } = config.kafka;
+  const { brokers, clientId, tls } = config.kafka;
   const { keyPassphrase } = tls;
   const security = {
     tls: tls.enabled
@@ -21,7 +21,6 @@ export function kafkaConnection(
   return {
     brokers,
     clientId: use === 'tools' ? `${clientId}-tools` : clientId,
-    requestTimeoutMs,
     uses: topicUses(config, use),
     groupUse: use === 'tools' ? 'DESCRIBE' : 'READ',
     security: new Security(security, logger, (certificate, expiresAtMs) =>
@@ -35,7 +34,9 @@ export function kafkaConnection(
 }
 
 /** Returns the login to the brokers; undefined if none is configured. */
-export function saslOptions(config: Pick<Config, 'kafka' | 'service'>): SaslOptions | undefined {
+export function saslOptions(
+  config: Pick<Config, 'kafka' | 'service' | 'services'>,
+): SaslOptions | undefined {
   // The checks of the configuration guarantee the options that the mechanism requires.
   const { mechanism, username = '', password, oauth } = config.kafka.sasl;
   if (mechanism === 'none') return undefined;
@@ -56,7 +57,7 @@ export function saslOptions(config: Pick<Config, 'kafka' | 'service'>): SaslOpti
   };
 }
 
-/** Returns the operations per topic, in the terms of Kafka's ACLs. A topic may have several roles. */
+/** Returns the operations on each topic in the terms of Kafka's ACLs. A topic may have several roles. */
 function topicUses(
   { pipelines }: Pick<Config, 'pipelines'>,
   use: 'connector' | 'tools',

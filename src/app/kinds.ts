@@ -1,4 +1,4 @@
-/** Creation of a pipeline's kind from its configuration. No other place lists all kinds. */
+/** Creates a pipeline's kind from its configuration. No other code lists all kinds. */
 import { systemClock, systemRandom } from '../../packages/client/src/base/clock.ts';
 import type { EventFormatName } from '../config/options/source.ts';
 import type { PipelineConfig } from '../config/schema.ts';
@@ -6,20 +6,40 @@ import type { PipelineKind } from '../core/ports/pipeline-kind.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { TRACE_HEADERS } from '../core/trace-context.ts';
 import type { EventFormat } from '../events/format.ts';
+import { outsideSample } from '../events/sampling.ts';
 import { importKind } from '../kinds/import/index.ts';
 import { lookupKind } from '../kinds/lookup/index.ts';
 import { reviewKind } from '../kinds/review/index.ts';
 import type { CreateResultFileReader } from '../kinds/review/results/result-files.ts';
 import { NOTICES } from '../kinds/review/results/row-decisions.ts';
 import type { ImportService, LookupService, ReviewService } from '../kinds/service-ports.ts';
+import type { CallPacer } from '../pipeline/limits/call-pacer.ts';
 import { MAX_METADATA_BYTES } from './pipeline-options.ts';
 
-/** Calls to the service that the kinds use. `packages/client/src/client.ts` satisfies it. */
+/** Calls to the service that the kinds need. `packages/client/src/client.ts` implements them. */
 export type KindServices = ReviewService & ImportService & LookupService;
 
+/** Returns the service with calls that wait for their turn. Transfers do not. */
+export function pacedServices(service: KindServices, pacer: CallPacer): KindServices {
+  const paced = <C extends object>(call: C) => ({
+    ...call,
+    beforeRequest: (signal: AbortSignal) => pacer.turn(signal),
+  });
+  return {
+    createBatch: (type, call) => service.createBatch(type, paced(call)),
+    getBatch: (id, call) => service.getBatch(id, paced(call)),
+    createImport: (call) => service.createImport(paced(call)),
+    getImport: (id, call) => service.getImport(id, paced(call)),
+    getDecision: (id, call) => service.getDecision(id, paced(call)),
+    upload: (...of) => service.upload(...of),
+    download: (...of) => service.download(...of),
+  };
+}
+
 /**
+ * Creates the kind of a pipeline.
  * @param formatOf returns the reader of a format
- * @param createReader creates the reader of result files; default: in the caller's thread
+ * @param createReader creates the reader of result files; default: a reader in the caller's thread
  */
 export function kindOf(
   pipeline: PipelineConfig,
@@ -37,6 +57,7 @@ export function kindOf(
     ...(source.types.length > 0 && { allowedTypes: source.types }),
     headers: output.headers,
     nullValues: source.nullValues,
+    ...(source.sample < 100 && { isOutsideSample: outsideSample(source.topic, source.sample) }),
     filter: source.filter,
     lanes: pipeline.lanes,
     outputKey: output.key,
@@ -50,7 +71,7 @@ export function kindOf(
           ...batch,
           ...common,
           maxMetadataBytes: MAX_METADATA_BYTES,
-          // The headers link the spans of batches to the spans of their events.
+          // Trace headers are kept to link the spans of batches to the spans of their events.
           headers: [...new Set([...output.headers, ...TRACE_HEADERS])],
           withheldHeaders: TRACE_HEADERS.filter((name) => !output.headers.includes(name)),
           expected: mapping.expectedResult,

@@ -5,11 +5,12 @@ import { PLAIN_FORMATS } from '../events/formats/index.ts';
 import type { FormatParts, Formats } from './all-formats.ts';
 
 /**
- * Opens the formats. Schema parsers and the registry's client are loaded only if a pipeline needs them: they take 15 MB
- * and a quarter of a second of processor time. @throws Error if the installation lacks the contracts
+ * Opens the formats. Schema parsers and the registry client are loaded only if a pipeline needs
+ * them, because they take 15 MB and a quarter of a second of processor time. @throws Error if the
+ * installation lacks the contracts
  */
 export async function openFormats(
-  config: Pick<Config, 'schemaRegistry' | 'service' | 'pipelines'>,
+  config: Pick<Config, 'schemaRegistry' | 'service' | 'services' | 'pipelines'>,
   parts: FormatParts,
 ): Promise<Formats> {
   const isPlain = config.pipelines.every(

@@ -15,14 +15,17 @@ import { RefusedError } from '../pipeline/context/errors.ts';
 import { InspectError } from '../tools/inspect/context.ts';
 import { registryProblem, schemaRegistry } from './schema-registry.ts';
 
-/** Longest wait for the registry at the start; the same as for Kafka. */
+/** Maximum wait for the registry at the start. The wait for Kafka has the same maximum. */
 const PATIENCE_MS = 30_000;
 const BACKOFF = { baseMs: 250, capMs: 5_000 };
-/** Time that replicas of the registry may need to show a schema that `schemas register` has just registered. */
+/** Maximum time until all replicas of the registry return a schema that `schemas register` has just registered. */
 const LAG_MS = 5_000;
 const LOOK_AGAIN_MS = 500;
 
-/** Returns undefined for JSON, which the kinds write themselves. @throws Error if the installation lacks the contracts */
+/**
+ * Returns the format of a pipeline's output, or undefined for JSON, which kinds write themselves.
+ * @throws Error if the installation lacks the contracts
+ */
 export function outputFormatOf({
   kind,
   output,
@@ -33,7 +36,7 @@ export function outputFormatOf({
 
 interface StartParts {
   readonly registry: SchemaRegistry;
-  /** The registry's addresses, for messages. */
+  /** Addresses of the registry, for messages. */
   readonly urls: readonly string[];
   readonly clock: Clock;
   readonly random: Pick<Random, 'next'>;
@@ -45,7 +48,7 @@ interface StartParts {
 export class OutputFormats {
   readonly #registered: { readonly pipeline: string; readonly format: RegisteredFormat }[] = [];
 
-  /** Returns the kind with its output encoded. With format json it is returned unchanged. */
+  /** Returns the kind with an encoder for its output. For JSON, returns the kind unchanged. */
   wrap(pipeline: PipelineConfig, kind: PipelineKind): PipelineKind {
     const format = outputFormatOf(pipeline);
     if (format === undefined) return kind;
@@ -54,10 +57,11 @@ export class OutputFormats {
   }
 
   /**
-   * Looks up the schema of each output. Nothing is registered: a restart must not change what consumers have to read
-   * (ADR 0017).
-   * @throws RefusedError if one is missing or incompatible, or the registry rejects the request; RegistryUnavailable if it does
-   * not respond for half a minute; the signal's reason
+   * Looks up the schema of each output. Registers nothing, because a restart must not change what
+   * consumers have to read (ADR 0017).
+   * @throws RefusedError if a schema is missing or incompatible, or the registry rejects the
+   * request; RegistryUnavailable if the registry does not respond for half a minute; the signal's
+   * reason
    */
   async prepare(parts: StartParts): Promise<void> {
     const untilMs = parts.clock.monotonic() + PATIENCE_MS;
@@ -77,7 +81,7 @@ export class OutputFormats {
     }
   }
 
-  /** Waits while the registry is unavailable, and for a missing schema that its replicas may not have yet. */
+  /** Waits while the registry is unavailable, and a while for a missing schema, which a replica may not have yet. */
   async #state(
     pipeline: string,
     { subject, codec }: RegisteredFormat,
@@ -114,7 +118,7 @@ export class OutputFormats {
   }
 }
 
-/** Returns the problem of an output whose schema is not registered, and its remedy. */
+/** Returns why an output's schema is not registered, and the remedy. */
 export function outputProblem(
   state: Exclude<SchemaState, { state: 'registered' }>,
   { subject, codec }: RegisteredFormat,
@@ -140,24 +144,25 @@ export interface SchemaReport {
   readonly pipeline: string;
   readonly format: string;
   readonly subject: string;
-  /** The schema's file. */
+  /** Path of the schema's file. */
   readonly file: string;
-  /** `registered` also if this command has just registered it. */
+  /** `registered` also applies if this command has just registered the schema. */
   readonly state: SchemaState['state'];
   readonly registeredNow: boolean;
-  /** null if it is not registered, or the registry does not return it yet. */
+  /** null if the schema is not registered, or the registry does not return it yet. */
   readonly version: number | null;
   readonly id: number | null;
-  /** Latest version of the subject; null if it has none. */
+  /** Latest version of the subject. null if the subject has no versions. */
   readonly latest: number | null;
-  /** Reasons for an incompatibility, in the registry's words. */
+  /** Reasons for incompatibility, in the registry's words. */
   readonly messages: readonly string[];
 }
 
 /**
- * Returns one report per output with a schema in the registry, in the order of the configuration.
- * @param register whether to register missing compatible schemas
- * @throws InspectError if the registry cannot be reached, or rejects the request
+ * Returns a report for each output that has a schema in the registry, in the order of the
+ * configuration.
+ * @param register true to register missing schemas that are compatible
+ * @throws InspectError if the registry cannot be reached or rejects the request
  */
 export async function schemaReports(
   config: Config,
@@ -180,7 +185,7 @@ export async function schemaReports(
   }
 }
 
-/** @throws InspectError if the registry cannot be reached, or rejects the request */
+/** @throws InspectError if the registry cannot be reached or rejects the request */
 async function schemaReport(
   pipeline: string,
   format: RegisteredFormat,
@@ -197,7 +202,7 @@ async function schemaReport(
       return { ...about, ...known(before), registeredNow: false };
     const id = await registry.register(subject, codec.schema, signal);
     const after = await schemaState(registry, subject, codec.schema, signal);
-    // A replica of the registry may not have it yet.
+    // A replica of the registry may not have the schema yet.
     return { ...about, ...known(after), state: 'registered', registeredNow: true, id };
   } catch (error) {
     const problem = registryProblem(error, register ? 'write' : 'read');

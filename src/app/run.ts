@@ -4,7 +4,6 @@ import { setFlagsFromString } from 'node:v8';
 import { settledWithin } from '../../packages/client/src/base/abortable.ts';
 import { systemClock, systemRandom } from '../../packages/client/src/base/clock.ts';
 import { RUNBOOK_URL, VERSION } from '../../packages/client/src/base/version.ts';
-import type { ContentReviewClient } from '../../packages/client/src/client.ts';
 import { secretsIn } from '../config/effective.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
@@ -13,43 +12,45 @@ import { ResultThread } from '../kinds/review/results/result-thread.ts';
 import { RefusedError } from '../pipeline/context/errors.ts';
 import type { PipelinePorts } from '../pipeline/context/pipeline-context.ts';
 import { describeTopics } from '../pipeline/context/topics.ts';
+import { CallPacer } from '../pipeline/limits/call-pacer.ts';
 import { Lanes } from '../pipeline/limits/lanes.ts';
-import { MemoryBudget } from '../pipeline/limits/memory-budget.ts';
 import { Pipeline } from '../pipeline/pipeline.ts';
-import { Console } from '../telemetry/console/console.ts';
+import { consolePages } from '../telemetry/console/console.ts';
 import { RecentProblems } from '../telemetry/console/recent-problems.ts';
 import { Health } from '../telemetry/health.ts';
 import { startTelemetryServer, type TelemetryServer } from '../telemetry/http-server.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { PromMetrics } from '../telemetry/metrics.ts';
 import { flushSpans, registeredTracer } from '../telemetry/tracing.ts';
+import { type ConnectorService, connectorServices } from './connector-service.ts';
 import { kafkaConnection } from './kafka-connection.ts';
-import { kindOf } from './kinds.ts';
+import { kindOf, pacedServices } from './kinds.ts';
 import { openFormats } from './open-formats.ts';
 import { enginePipeline, readLimits } from './pipeline-options.ts';
-import { serviceClient, toolService } from './service-client.ts';
-import { requestUnknown, ServiceProbe } from './service-probe.ts';
 
 /** Result of a run, which the CLI turns into an exit code. */
 type RunOutcome = 'ok' | 'failure' | 'unreachable' | 'refused';
 
-/** Without it, garbage could grow to several times the live heap, but the memory budget covers the whole process (ADR 0026). */
+/**
+ * Growth of the heap between full garbage collections. With V8's default, garbage could take
+ * several times the size of live data, but the memory budget covers the whole process (ADR 0026).
+ */
 const HEAP_GROWTH = '--heap-growing-percent=80';
 const STUCK_AFTER_MS = 60_000;
-/** Number of heartbeats per session timeout: several may be lost before the group reassigns the shards. */
+/** Number of heartbeats per session timeout. Several may be lost before the group reassigns the shards. */
 const HEARTBEATS = 10;
-/** Longest time between heartbeats. Members notice a rebalance only by them, and then have a minute to join. */
+/** Maximum time between heartbeats. Members learn of a rebalance only by heartbeats, and then have a minute to join. */
 const MAX_HEARTBEAT_MS = 3_000;
-/** Number of parts of a fetch. When memory is short, each shard holds one part (docs/operating.md, Memory). */
+/** Number of parts of a fetch. If memory is short, each shard holds one part (docs/operating.md, Memory). */
 const FETCH_PARTS = 8;
-/** Part of the shutdown timeout that is reserved for closing, after the open transactions. */
+/** Part of the shutdown timeout that is reserved for closing after the open transactions have ended. */
 const CLOSING_MS = 750;
-/** Longest time for sending the last traces: a collector that does not respond must not delay a restart. */
+/** Maximum time for sending the last traces. A collector that does not respond must not delay a restart. */
 const TRACES_MS = 5_000;
 
 type Opened = Awaited<ReturnType<typeof open>>;
 
-/** Runs until `interrupted` resolves, or until a pipeline must stop. Then closes everything. */
+/** Runs until `interrupted` resolves or a pipeline must stop. Then closes everything. */
 export async function runConnector(
   config: Config,
   interrupted: Promise<unknown>,
@@ -66,29 +67,30 @@ export async function runConnector(
   for (const [option, secret] of secretsIn(config))
     secret.onReload(() => logger.info({ option }, 'secret reloaded'));
   const health = new Health({ stuckAfterMs: STUCK_AFTER_MS });
-  let service: ProbedService;
+  let services: ReadonlyMap<string, ConnectorService>;
   try {
-    service = connectorService(config, metrics, health, logger);
+    services = connectorServices(config, metrics, health, logger);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     logger.error({ error: error.message }, 'startup refused');
     return 'refused';
   }
-  const opened = await open(config, service, metrics, health, logger);
-  const { budget } = opened;
+  const opened = await open(config, services, metrics, health, logger);
   const refused = Promise.withResolvers<Error>();
-  const pipelines = config.pipelines.map(
-    (pipeline) =>
-      new Pipeline(
-        enginePorts(pipeline, opened),
-        enginePipeline(config, pipeline),
-        budget,
-        refused.resolve,
-      ),
-  );
-  const shown = { startedMs, health, memory: budget, pipelines, metrics };
+  const pipelines = config.pipelines.map((pipeline) => {
+    const service = services.get(pipeline.service) as ConnectorService;
+    const ports = enginePorts(pipeline, service, opened);
+    const options = enginePipeline(config, pipeline);
+    return {
+      name: pipeline.name,
+      service,
+      engine: new Pipeline(ports, options, service.budget, refused.resolve),
+    };
+  });
+  const engines = pipelines.map(({ engine }) => engine);
+  const shown = { startedMs, health, memory: opened.budget, pipelines: engines, metrics };
   const about = { version: VERSION, runbook: RUNBOOK_URL, now: systemClock.now };
-  const pages = problems && new Console({ ...shown, ...about, problems });
+  const pages = problems && consolePages({ ...shown, ...about, problems });
 
   const starting = new AbortController();
   let server: TelemetryServer | undefined;
@@ -98,21 +100,27 @@ export async function runConnector(
     server = await startTelemetryServer({ host, port, metrics, health, logger, pages });
     const { url } = server;
     logger.info({ url, ...(pages && { console: `${url}/` }) }, 'metrics and health');
-    service.probe.start();
+    for (const { probe } of services.values()) probe.start();
     const start = async () => {
       await opened.formats.start(starting.signal);
-      // Reports all missing topics at once. Each pipeline would only report its own.
+      // Reports the missing topics of all pipelines at once. Each pipeline would only report its own.
       if (pipelines.length > 1) await describeTopics(opened.kafka.admin, config.pipelines);
-      await service.probe.untilAccepted(starting.signal);
-      await Promise.all(pipelines.map((pipeline) => pipeline.start()));
+      const byService = Map.groupBy(pipelines, ({ service }) => service);
+      await Promise.all(
+        [...byService].map(async ([{ probe }, some]) => {
+          await probe.untilAccepted(starting.signal);
+          await Promise.all(some.map(({ engine }) => engine.start()));
+          starting.signal.throwIfAborted();
+          const names = some.map(({ name }) => name);
+          logger.info({ pipelines: names, version: VERSION }, 'running');
+        }),
+      );
     };
     const started = start();
-    // A failure of the start no longer matters after the signal.
+    // A failed start no longer matters once a signal has stopped the connector.
     started.catch(() => undefined);
     const stopped = interrupted.then(() => 'stop' as const);
     const first = await Promise.race([started, stopped, refused.promise]);
-    const names = config.pipelines.map(({ name }) => name);
-    if (first === undefined) logger.info({ pipelines: names, version: VERSION }, 'running');
     const last = first ?? (await Promise.race([stopped, refused.promise]));
     if (last instanceof Error) throw last;
     logger.info({}, 'stopping: finishing open transactions');
@@ -125,35 +133,37 @@ export async function runConnector(
     );
   }
   starting.abort(new Error('the connector stops'));
-  await stop(config, pipelines, opened);
+  await stop(config, engines, opened);
   await server?.close();
   if (outcome === 'ok') logger.info({}, 'stopped');
   return outcome;
 }
 
-/** Opens everything that the pipelines share. */
+/** Opens the parts that all pipelines share. */
 async function open(
   config: Config,
-  service: ProbedService,
+  services: ReadonlyMap<string, ConnectorService>,
   metrics: PromMetrics,
   health: Health,
   logger: Logger,
 ) {
-  const budget = new MemoryBudget(config.memory.budgetBytes);
+  // All budgets have the same bytes. The checks of the configuration guarantee a service.
+  const [{ budget }] = [...services.values()] as [ConnectorService];
   metrics.set('memory_budget_bytes', {}, budget.totalBytes);
-  for (const { name: pipeline, objective, lanes } of config.pipelines) {
+  for (const { name: pipeline, service, objective, lanes } of config.pipelines) {
     metrics.startPipeline(pipeline);
     for (const { name: lane, ageMs } of new Lanes(lanes, objective.ageMs).all)
       metrics.set('objective_age_seconds', { pipeline, lane }, ageMs / 1000);
-    metrics.set('objective_in_time_ratio', { pipeline }, objective.share);
+    metrics.set('objective_in_time_ratio', { pipeline, service }, objective.share);
   }
   const tracer = registeredTracer(VERSION);
   if (tracer.enabled) logger.info({}, 'traces go to the registered OpenTelemetry SDK');
-  // The port is bound before a group is joined, so that no other living process on this host has the same name.
+  // The port is bound before the group is joined. Therefore no other running process on this host
+  // has the same member name.
   const { port } = config.http;
   return {
     memberName: port !== 0 ? `${hostname()}-${port}` : undefined,
-    service,
+    services,
     metrics,
     logger,
     health,
@@ -165,71 +175,20 @@ async function open(
   };
 }
 
-interface ProbedService {
-  readonly client: ContentReviewClient;
-  readonly probe: ServiceProbe;
-  close(): Promise<void>;
-}
-
-/** @throws as `serviceClient` */
-function connectorService(
-  config: Config,
-  metrics: PromMetrics,
-  health: Health,
-  logger: Logger,
-): ProbedService {
-  const { service, pipelines } = config;
-  // Has its own client: probes must not wait for connections, and need short timeouts.
-  const prober = toolService(config);
-  const kind = pipelines[0]?.kind ?? 'review';
-  const probe = new ServiceProbe({
-    probe: (signal) => requestUnknown(prober, kind, signal),
-    health,
-    logger,
-    clock: systemClock,
-  });
-  const client = serviceClient(service, {
-    observer: {
-      request: (operation, code, seconds) => {
-        metrics.count('http_requests_total', { operation, code });
-        metrics.observe('http_request_duration_seconds', { operation }, seconds);
-        probe.called(operation, code);
-      },
-      retry: (operation, reason) => metrics.count('http_retries_total', { operation, reason }),
-      transferHost: (host) => {
-        if (service.transfer.hosts.length === 0)
-          logger.info({ host }, 'first transfer to this host: service.transfer.hosts can limit it');
-      },
-      orphanPossible: () => metrics.count('orphaned_jobs_total', {}),
-    },
-  });
-  const close = async () => {
-    probe.close();
-    await Promise.all([client.close(), prober.close()]);
-  };
-  return { client, probe, close };
-}
-
 function enginePorts(
   pipeline: PipelineConfig,
-  {
-    kafka,
-    memberName,
-    service,
-    metrics,
-    health,
-    budget,
-    results,
-    formats,
-    tracer,
-    ...opened
-  }: Opened,
+  { client, budget }: ConnectorService,
+  { kafka, memberName, metrics, health, results, formats, tracer, ...opened }: Opened,
 ): PipelinePorts {
   const logger = opened.logger.child({ pipeline: pipeline.name });
   const { source, journal, kafka: tuning } = pipeline;
   const topics = { groupId: source.group, sourceTopic: source.topic, journalTopic: journal.topic };
   const limits = readLimits(source);
-  const kind = kindOf(pipeline, service.client, logger, formats.of, results.reader);
+  const { callsPerSecond } = pipeline.quota;
+  const calls =
+    callsPerSecond === undefined ? undefined : new CallPacer(callsPerSecond, systemClock);
+  const paced = calls ? pacedServices(client, calls) : client;
+  const kind = kindOf(pipeline, paced, logger, formats.of, results.reader);
   return {
     group: kafka.group({
       ...topics,
@@ -250,6 +209,7 @@ function enginePorts(
     logger,
     health,
     tracer,
+    calls,
   };
 }
 
@@ -257,13 +217,13 @@ function enginePorts(
 async function stop(
   { shutdown: { timeoutMs } }: Config,
   pipelines: readonly Pipeline[],
-  { service, kafka, results, formats, logger }: Opened,
+  { services, kafka, results, formats, logger }: Opened,
 ): Promise<void> {
   const limitMs = Math.max(0, timeoutMs - CLOSING_MS);
   const traces = { close: () => flushSpans(Math.min(TRACES_MS, limitMs / 2)) };
   const closeAll = async () => {
     await Promise.allSettled(pipelines.map((pipeline) => pipeline.stop()));
-    const shared = [service, kafka, results, traces, formats];
+    const shared = [...services.values(), kafka, results, traces, formats];
     await Promise.allSettled(shared.map((one) => one.close()));
   };
   if (!(await settledWithin(closeAll(), limitMs)))

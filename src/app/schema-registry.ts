@@ -1,4 +1,4 @@
-/** Client of the schema registry from a configuration, and texts for its errors. */
+/** Client of the schema registry, created from a configuration, and messages for its errors. */
 import { systemClock, systemRandom } from '../../packages/client/src/base/clock.ts';
 import type { Config } from '../config/schema.ts';
 import {
@@ -12,9 +12,9 @@ import { OUTBOUND_TIMEOUT_MS, outboundHttp } from './service-client.ts';
 
 const CONNECTIONS = 8;
 
-/** Returns undefined if no registry is configured. */
+/** Returns the client, or undefined if no registry is configured. */
 export function schemaRegistry(
-  config: Pick<Config, 'schemaRegistry' | 'service'>,
+  config: Pick<Config, 'schemaRegistry' | 'service' | 'services'>,
   observer?: RegistrySettings['observer'],
 ): ConfluentRegistry | undefined {
   const { urls, username, password, token, ca } = config.schemaRegistry;
@@ -34,7 +34,7 @@ export function schemaRegistry(
   });
 }
 
-/** Texts with reason and remedy, by the error codes of Confluent's API. */
+/** Messages with cause and remedy, by the error codes of Confluent's API. */
 const REFUSALS: Readonly<Record<number, (message: string) => string>> = {
   409: (message) => `the schema is incompatible (${message})`,
   42201: (message) =>
@@ -44,13 +44,13 @@ const REFUSALS: Readonly<Record<number, (message: string) => string>> = {
 };
 
 /**
- * Returns the problem of a registry call in words. It is not a refusal if the registry was not reached.
- * Returns undefined for any other kind of error.
+ * Returns the message for a failed registry call, or undefined if the error has another source.
+ * `isRefusal` is false if the registry was not reached.
  */
 export function registryProblem(error: unknown, access: 'read' | 'write') {
   if (error instanceof RegistryUnavailable) {
     const { code, message } = error;
-    // The same credentials will get the same response again.
+    // A retry with the same credentials would get the same response.
     const isRefusal = code === '401' || code === '403';
     const right = access === 'read' ? 'read the subject' : 'read and write the subject';
     return { isRefusal, why: message + (isRefusal ? `: use credentials that may ${right}` : '') };

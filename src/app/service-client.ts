@@ -1,25 +1,22 @@
-/** Client of the Content Review Service, and HTTP through the same proxy, from a configuration. */
+/** Client of the Content Review Service, and HTTP connections through the same proxy, created from a configuration. */
 import { ContentReviewClient } from '../../packages/client/src/client.ts';
 import { HttpPool } from '../../packages/client/src/http/http.ts';
 import { proxyChooser, proxyFromEnvironment } from '../../packages/client/src/http/proxy.ts';
 import { tlsContext } from '../../packages/client/src/http/tls-files.ts';
 import type { ContentReviewClientOptions } from '../../packages/client/src/service/options.ts';
-import type { Config } from '../config/schema.ts';
 import type { Secret } from '../config/secret.ts';
-import type { HttpExchange } from '../core/ports/http.ts';
-
-type ServiceConfig = Config['service'];
+import { type ServiceConfig, type ServiceConfigs, servicesOf } from '../config/services.ts';
 
 /** Longest time to connect: after it, a connection is unlikely to succeed. */
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Retries for about four seconds. Through a longer outage, the pipeline pauses. */
+/** Retries for about four seconds. During a longer outage the pipeline pauses. */
 const RETRY = { maxRetries: 4, baseMs: 250, capMs: 20_000 };
-/** Timeout of a tool's request, short because a person waits. */
+/** Timeout of a tool's request. Short, because a person waits for it. */
 const TOOL_TIMEOUT_MS = 5_000;
-/** Timeout of a request to the schema registry or the token endpoint, which respond from memory. */
+/** Timeout of a request to the schema registry or token endpoint. Both respond from memory. */
 export const OUTBOUND_TIMEOUT_MS = 10_000;
 
-/** A storage may pause within a file for longer than the service takes to respond. */
+/** The body may take longer than the headers, because a storage may pause within a file. */
 const timeouts = (timeoutMs: number) => ({
   connectTimeoutMs: Math.min(timeoutMs, CONNECT_TIMEOUT_MS),
   headersTimeoutMs: timeoutMs,
@@ -55,7 +52,7 @@ export function serviceClient(
 }
 
 /** Returns a client with short timeouts, for tools. @throws as `serviceClient` */
-export function toolService({ service }: Pick<Config, 'service'>): ContentReviewClient {
+export function toolService(service: ServiceConfig): ContentReviewClient {
   return serviceClient(service, {
     ...timeouts(Math.min(service.timeoutMs, TOOL_TIMEOUT_MS)),
     retry: { maxRetries: 1, baseMs: 250, capMs: 1_000 },
@@ -63,29 +60,33 @@ export function toolService({ service }: Pick<Config, 'service'>): ContentReview
 }
 
 interface OutboundOptions {
-  /** PEM files of the only trusted authorities; if empty, Node's own authorities are trusted. */
+  /** PEM files of the only trusted authorities. If empty, Node's built-in authorities are trusted. */
   readonly ca: readonly string[];
   /** Maximum number of connections to one origin. */
   readonly connections: number;
 }
 
 /**
- * Returns HTTP to the schema registry and to Kafka's token endpoint, through the proxy of the environment.
- * @throws TypeError that names an unusable proxy in the environment, or file
+ * Returns HTTP connections to the schema registry or to Kafka's token endpoint, through the
+ * environment's proxy.
+ * @throws TypeError that contains the unusable proxy or file
  */
 export function outboundHttp(
-  { service }: Pick<Config, 'service'>,
+  config: ServiceConfigs,
   { ca, connections }: OutboundOptions,
   env: Readonly<Record<string, string | undefined>> = process.env,
-): HttpExchange {
+): HttpPool {
   const rules = proxyFromEnvironment(env);
-  // Broken files of the service must not prevent a login to Kafka that does not use them.
+  // The service's TLS files are read only if the proxy needs them. Otherwise a broken file would
+  // prevent a login to Kafka.
   const usesTlsProxy = [rules.https, rules.http].some(
     (server) => server?.url.protocol === 'https:',
   );
   return new HttpPool(timeouts(OUTBOUND_TIMEOUT_MS), connections, {
     proxyFor: proxyChooser(rules),
     tls: tlsContext({ ca, withDefaults: false }),
-    proxyTls: usesTlsProxy ? tlsContext({ ca: service.tls.ca }) : undefined,
+    proxyTls: usesTlsProxy
+      ? tlsContext({ ca: [...servicesOf(config).values()].flatMap(({ tls }) => tls.ca) })
+      : undefined,
   });
 }

@@ -1,34 +1,33 @@
 /**
- * Readiness of the service: the conditions `service` (it responds) and `api_key` (it accepts the key).
- * A request for an unknown object tests both at the start, and after each failed call until one
- * succeeds, so that both are correct even while no pipeline has work (docs/endpoints.md).
+ * Readiness of the service: the conditions `service` (it responds) and `api_key` (it accepts the
+ * key). A request for an unknown object tests both: at the start, and after a failed call until
+ * such a request succeeds. The conditions are therefore correct even while no pipeline has work
+ * (docs/endpoints.md).
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../packages/client/src/base/clock.ts';
 import { ServiceError } from '../../packages/client/src/base/service-error.ts';
 import type { ContentReviewClient } from '../../packages/client/src/client.ts';
 import type { HealthReporter, Logger } from '../core/ports/telemetry.ts';
+import { KEY_CONDITION, SERVICE_CONDITION } from '../core/service-names.ts';
 
-/** Waits between probes: the first after a failure, doubled up to the last. */
+/** Wait before the first probe after a failure, and maximum wait. Waits double in between. */
 const FIRST_WAIT_MS = 1_000;
 const LAST_WAIT_MS = 10_000;
-/** Calls to baseUrl. Transfers go to other hosts. */
+/** Operations that are calls to baseUrl. Transfers go to other hosts. */
 const OF_THE_API = /^(create|get)_/;
-/** Time after which shards are taken even if the service has not been reached. */
+/** Time after which shards are taken even if the service cannot be reached. */
 const OUTAGE_MS = 10_000;
 
-const SERVICE_CONDITION = 'service';
-const KEY_CONDITION = 'api_key';
-
 interface ServiceProbeDeps {
-  /** Rejects unless the service responds and accepts the key; see `requestUnknown`. */
+  /** Rejects unless the service responds and accepts the key. See `requestUnknown`. */
   readonly probe: (signal: AbortSignal) => Promise<unknown>;
-  readonly health: HealthReporter;
+  readonly health: Pick<HealthReporter, 'ready' | 'notReady'>;
   readonly logger: Logger;
   readonly clock: Clock;
 }
 
-/** Requests an object that does not exist. @throws ServiceError, also `not_found` */
+/** Requests an object that does not exist. @throws ServiceError, including `not_found` */
 export async function requestUnknown(
   client: ContentReviewClient,
   kind: string,
@@ -43,10 +42,10 @@ export async function requestUnknown(
 export class ServiceProbe {
   readonly #deps: ServiceProbeDeps;
   readonly #closing = new AbortController();
-  /** Ends the current probing; undefined while the service is well. */
+  /** Aborting it ends the current probing. undefined while the service is well. */
   #probing: AbortController | undefined;
   readonly #accepted = Promise.withResolvers<void>();
-  /** True from a probe with a refused key until the service accepts the key. */
+  /** True from a probe whose key was refused until the service accepts the key. */
   #isRefused = false;
   #takesShards = false;
 
@@ -54,17 +53,18 @@ export class ServiceProbe {
     this.#deps = deps;
   }
 
-  /** Sets both conditions to not ready until the first probe or call of a pipeline succeeds. */
+  /** Sets both conditions to not ready. They become ready when a probe or a pipeline's call succeeds. */
   start(): void {
     const { health } = this.#deps;
     health.notReady(SERVICE_CONDITION, 'not reached yet');
-    health.notReady(KEY_CONDITION, 'not tried yet: the service has not answered');
+    health.notReady(KEY_CONDITION, 'not tried yet: the service has not responded');
     this.#begin(0);
   }
 
   /**
-   * Resolves when shards may be taken: the service has accepted the key, or was not reached for a
-   * while. A replica with a refused key stays out of the group, so that others keep their shards.
+   * Resolves when shards may be taken: once the service has accepted the key, or if it cannot be
+   * reached for a while. A replica whose key is refused stays out of the group, so that other
+   * replicas keep their shards.
    * @throws the signal's reason
    */
   async untilAccepted(signal: AbortSignal): Promise<void> {
@@ -96,14 +96,14 @@ export class ServiceProbe {
    */
   called(operation: string, code: string): void {
     if (!OF_THE_API.test(operation) || code === 'aborted' || code === 'blocked') return;
-    // For a create, a missing object is not a valid response.
+    // A missing object is a valid response for every call except a create.
     const isAnswer = /^(404|410)$/.test(code) && !operation.startsWith('create_');
     if (/^40[13]$/.test(code)) this.#begin(0);
     else if (/^2..$/.test(code) || isAnswer) this.#well();
     else if (!/^[34]..$/.test(code)) this.#begin(FIRST_WAIT_MS);
   }
 
-  /** Returns what a refused key means for the shards. */
+  /** Returns the consequence that a refused key has for the shards. */
   get #consequence(): string {
     return this.#takesShards
       ? 'this replica keeps its shards, and their records wait until the key is accepted'
@@ -123,12 +123,12 @@ export class ServiceProbe {
     this.#deps.health.ready(KEY_CONDITION);
   }
 
-  /** Probes until the service is well. Does nothing if a probing is in progress. */
+  /** Probes until the service is well. Does nothing if probing is in progress. */
   #begin(afterMs: number): void {
     if (this.#probing !== undefined || this.#closing.signal.aborted) return;
     this.#probing = new AbortController();
     const signal = AbortSignal.any([this.#probing.signal, this.#closing.signal]);
-    // Ends when the service is well, or by its signal.
+    // Rejects only if its signal is aborted.
     this.#probeUntilWell(afterMs, signal).catch(() => undefined);
   }
 
@@ -145,7 +145,7 @@ export class ServiceProbe {
     }
   }
 
-  /** @returns the problem, for operators; undefined if there is none */
+  /** @returns the problem for operators, or undefined if there is none */
   async #probe(signal: AbortSignal): Promise<string | undefined> {
     const { health } = this.#deps;
     try {
@@ -166,7 +166,7 @@ export class ServiceProbe {
       this.#isRefused ||= isKey;
       if (isKey) health.notReady(KEY_CONDITION, `${message}; ${this.#consequence}`);
       else health.notReady(SERVICE_CONDITION, message);
-      // Without a key the service is not called.
+      // Without a status, the request was not sent because the key is unusable. Then `service` stays unchanged.
       if (isKey && status !== undefined) health.ready(SERVICE_CONDITION);
       return message;
     }

@@ -1,4 +1,4 @@
-/** Check of a source's newest schema, before a record with that schema arrives. */
+/** Check whether a source's newest schema can be read, before a record with that schema arrives. */
 import type { EventFormatName } from '../config/options/source.ts';
 import type { PipelineConfig } from '../config/schema.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
@@ -13,20 +13,21 @@ const TYPES: Partial<Record<EventFormatName, SchemaType>> = {
   protobuf: 'PROTOBUF',
 };
 
-/** Returns whether the values of the pipeline's source refer to a schema. */
+/** Returns true if the values of the pipeline's source refer to a schema. */
 export const hasSchema = ({ source }: Pick<PipelineConfig, 'source'>): boolean =>
   TYPES[source.format] !== undefined;
 
 export interface SourceSchema {
   /** If `unreadable`, all records become dead letters. */
   readonly state: 'absent' | 'readable' | 'unreadable';
-  /** `version 3 of subject events-value`, or only the subject. */
+  /** Name such as `version 3 of subject events-value`, or only the subject. */
   readonly which: string;
   readonly problem?: string;
   readonly remedy?: string;
 }
 
 /**
+ * Checks the newest schema of a source.
  * @param formatOf returns the reader of the pipeline's values
  * @throws RegistryUnavailable, RegistryRefused, or the signal's reason
  */
@@ -36,7 +37,7 @@ export async function sourceSchema(
   formatOf: () => EventFormat,
   signal: AbortSignal,
 ): Promise<SourceSchema> {
-  // Named by TopicNameStrategy, the default of serializers.
+  // Name by TopicNameStrategy, the default of serializers.
   const subject = `${source.topic}-value`;
   const latest = await registry.version(subject, 'latest', signal);
   if (latest === undefined) return { state: 'absent', which: `subject ${subject}` };
@@ -46,7 +47,7 @@ export async function sourceSchema(
       state: 'unreadable',
       which,
       problem: `it is of type ${latest.type}`,
-      remedy: `set source.format to what the producers write, or have them write ${source.format}`,
+      remedy: `set source.format to the format of the producers, or make them write ${source.format}`,
     };
   const problem = await formatOf().judge?.(latest.id, signal);
   return problem === undefined
@@ -54,7 +55,7 @@ export async function sourceSchema(
     : { state: 'unreadable', which, problem, remedy: 'correct the schema, or source.format' };
 }
 
-/** Longest wait for the registry. Without it, the records have to wait anyway. */
+/** Maximum wait for the registry. If it does not respond, the records will have to wait for it anyway. */
 const LOOK_MS = 30_000;
 
 export interface Look {
@@ -65,8 +66,9 @@ export interface Look {
 }
 
 /**
- * Checks the newest schema of each source once. If the registry does not respond, the schemas of the records decide.
- * @throws RefusedError for a schema by which no record can be read; the signal's reason
+ * Checks the newest schema of each source once. If the registry does not respond, the check is
+ * skipped, and each record's own schema decides.
+ * @throws RefusedError for a schema with which no record can be read, or the signal's reason
  */
 export async function refuseUnreadableSources(
   pipelines: readonly Pick<PipelineConfig, 'name' | 'source'>[],

@@ -1,11 +1,11 @@
-/** File with the position at which an audit ended (`audit --position`). */
+/** File with the position at which an audit ended (option `audit --position`). */
 import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import * as v from 'valibot';
-import { parseJson } from '../../packages/client/src/base/json/parse-json.ts';
+import { tryParseJson } from '../../packages/client/src/base/json/parse-json.ts';
 import { CommandFailed } from '../../packages/client/src/cli/exit-codes.ts';
 import type { AuditPosition, PositionStore } from '../tools/inspect/audit.ts';
 
-/** Exceeds the size of a position with 100,000 partitions. */
+/** Maximum size of a position file. A position with 100,000 partitions is smaller. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 const OFFSET = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
@@ -17,15 +17,15 @@ const POSITION = v.object({
 });
 
 /**
- * Returns a store that keeps the position of one pipeline and source topic in a file. Its methods
- * throw CommandFailed for a file that cannot be used.
+ * Returns a store for the audit position of one pipeline and source topic. It is kept in a file.
+ * Methods throw CommandFailed if the file cannot be used.
  */
 export function positionFile(file: string, pipeline: string, topic: string): PositionStore {
   return {
     async read() {
       const text = await textOf(file);
       if (text === undefined) return undefined;
-      const found = v.safeParse(POSITION, parsed(text));
+      const found = v.safeParse(POSITION, tryParseJson(text));
       if (!found.success || found.output.pipeline !== pipeline || found.output.topic !== topic)
         throw new CommandFailed(
           `--position: ${file} is not the position of an audit of pipeline ${pipeline} and topic ${topic}: use another file, or delete it`,
@@ -33,7 +33,7 @@ export function positionFile(file: string, pipeline: string, topic: string): Pos
       const { sources, outputs } = found.output;
       return { sources: new Map(sources), outputs: new Map(outputs) };
     },
-    // Renaming a complete file replaces the old position atomically.
+    // The position is written to another file, which then replaces the old one atomically.
     async write({ sources, outputs }: AuditPosition) {
       const draft = `${file}.new`;
       const position = { pipeline, topic, sources: [...sources], outputs: [...outputs] };
@@ -47,7 +47,7 @@ export function positionFile(file: string, pipeline: string, topic: string): Pos
   };
 }
 
-/** @returns undefined if the file does not exist */
+/** @returns the file's text, or undefined if the file does not exist */
 async function textOf(file: string): Promise<string | undefined> {
   try {
     const about = await stat(file);
@@ -58,13 +58,5 @@ async function textOf(file: string): Promise<string | undefined> {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
     throw new CommandFailed(`--position: ${message}`);
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
   }
 }

@@ -1,11 +1,12 @@
 #!/usr/bin/env -S MALLOC_ARENA_MAX=1 node --max-semi-space-size=8
-/** Entry point. Imports no modern code before the version of Node is checked, because an old Node's own error is unreadable. */
+/** Entry point. Checks the version of Node before importing modern code, whose errors an old Node reports unclearly. */
 import { nodeVersionProblem } from './node-version.ts';
 
-/** Time in ms from the end of the command to a forced exit. It must fit into run.ts's CLOSING_MS. */
+/** Time in ms from the end of the command to a forced exit. It must be less than CLOSING_MS in run.ts. */
 const LINGER_MS = 250;
 
-// A diagnostic report (--report-uncaught-exception and similar) would contain keys from environment variables (I6).
+// Without this, a diagnostic report (--report-uncaught-exception and similar) would contain keys
+// from environment variables (I6).
 process.report.excludeEnv = true;
 // Without a listener, the signal would open Node's inspector, which gives local users control of the process.
 process.on('SIGUSR1', () => {});

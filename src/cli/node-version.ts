@@ -1,4 +1,4 @@
-/** Must run on any version of Node, so it has no imports and no modern syntax. */
+/** Check of the Node version. It must run on any version, so this file has no imports and no modern syntax. */
 
 /** Oldest version of Node that the connector and its libraries support (package.json, engines). */
 const OLDEST = [24, 0] as const;

@@ -26,8 +26,9 @@ import { schemasCommand } from './commands/schemas.ts';
 import { topicsCommand } from './commands/topics.ts';
 
 /**
- * Hides Node's TimeoutNegativeWarning if kafkajs caused it: some of its timers are slightly negative and fire at once, which
- * is harmless. All other warnings, and this one from other code, still appear.
+ * Hides Node's TimeoutNegativeWarning if kafkajs caused it. Some of kafkajs's timers are slightly
+ * negative and fire at once, which is harmless. All other warnings still appear, and so does this
+ * warning from other code.
  */
 export function quietKafkajs(): void {
   for (const print of process.listeners('warning'))
@@ -39,7 +40,7 @@ export function quietKafkajs(): void {
 
 const MAX_CAUSES = 5;
 
-/** Runs the command line `args` (without node and script). Returns the exit code, and never throws. */
+/** Runs a command line (without node and script). Returns the exit code, and never throws. */
 export async function runCli(args: readonly string[], outlet: Outlet): Promise<number> {
   let code: ExitCode = EXIT.ok;
   // Commands write without waiting for a slow reader. Only the end of the program waits for the output.
@@ -78,7 +79,7 @@ export async function runCli(args: readonly string[], outlet: Outlet): Promise<n
   return EXIT.failure;
 }
 
-/** Returns the command line parser with all commands and options. */
+/** Returns the parser of the command line, with all commands and options. */
 export function createProgram(io: Io): Command {
   const program = new Command(PROGRAM)
     .description(
@@ -128,7 +129,7 @@ function failed(error: unknown, io: Io): ExitCode {
   return EXIT.failure;
 }
 
-/** Returns the message and its causes, without secrets (I6). An error of a subclass is unexpected, so its stack is shown. */
+/** Returns the messages of an error and its causes, without secrets (I6). Shows the stack of unexpected subclasses. */
 function described(error: unknown): string {
   if (!(error instanceof Error)) return redactText(String(error));
   const lines = [error.name === 'Error' ? error.message : (error.stack ?? String(error))];

@@ -1,4 +1,4 @@
-/** Options and values that are common to the commands for pipelines. */
+/** Options and values that the commands for pipelines share. */
 import { type Command, InvalidArgumentError } from 'commander';
 import {
   CommandFailed,
@@ -16,20 +16,20 @@ import { durationOf } from '../config/units.ts';
 import { DEAD_LETTER_REASONS } from '../core/outcome/dead-letter-reason.ts';
 import type { SourceCoordinate } from '../core/record.ts';
 
-/** Options of a tool. */
+/** Options that every tool has. */
 export interface ToolFlags {
   readonly config: string;
   readonly pipeline?: string;
   readonly json?: true;
 }
 
-/** Adds the option that names the configuration. */
+/** Adds the option for the configuration file. */
 export const configOption = (
   command: Command,
   description = 'configuration file (YAML)',
 ): Command => command.requiredOption('-c, --config <file>', description);
 
-/** Adds the options that every tool has. @param page describes its JSON document */
+/** Adds the options that every tool has. @param page page that describes the JSON document */
 export const toolOptions = (
   command: Command,
   pipeline = 'pipeline; required when the configuration has several',
@@ -45,9 +45,9 @@ export function printAnswer(io: Io, isJson: true | undefined, json: string, text
 }
 
 /**
- * Runs a tool. The result goes to standard output, as text or JSON; notices go to standard error.
+ * Runs a tool. The result goes to standard output as text or JSON, notices go to standard error.
  * @param codeOf returns the exit code for a result; default 0
- * @throws ConfigError; InspectError
+ * @throws ConfigError, InspectError
  */
 export async function runTool<T extends object>(
   io: Io,
@@ -58,7 +58,7 @@ export async function runTool<T extends object>(
 ): Promise<void> {
   const { pipeline } = flags;
   const config = await loadConfig(flags.config, io.env, { withoutServiceKey: true });
-  // Loaded late, so that an invalid configuration is reported without loading the heavy modules.
+  // Loaded late, so that problems of the configuration are reported without loading heavy modules.
   const { withPipeline } = await import('../app/tools/inspect.ts');
   const progress = new CommandProgress(io);
   const notice = (text: string) => progress.note(sentence(text));
@@ -73,9 +73,9 @@ export async function runTool<T extends object>(
 }
 
 /**
- * Loads a configuration, and runs `work` on the named pipeline, or on all, until a signal. `work` must import heavy modules
- * itself, so that an invalid configuration is reported first.
- * @throws ConfigError; CommandFailed
+ * Loads a configuration, and runs `work` on one pipeline or on all, until a signal. `work` must
+ * import heavy modules itself, so that problems of the configuration are reported first.
+ * @throws ConfigError, CommandFailed
  */
 export async function onPipelines(
   io: Io,
@@ -92,7 +92,7 @@ export async function onPipelines(
   await interruptible(async (signal) => io.finish(await work(config, pipelines, signal)));
 }
 
-/** Returns the named pipeline, or the only one. @throws CommandFailed */
+/** Returns the named pipeline, or the only one if there is no name. @throws CommandFailed */
 export function pipelineNamed(config: Config, name: string | undefined): PipelineConfig {
   const chosen = choosePipeline(config, name);
   if (!chosen.ok) throw new CommandFailed(chosen.error);
@@ -107,12 +107,12 @@ export function coordinate(text: string): SourceCoordinate {
   return { partition: Number(match[1]), offset: Number(match[2]) };
 }
 
-/** Returns a parser for an option or an argument that may be given several times. */
+/** Returns a parser for an option or argument that may be repeated. */
 export const several =
   <T>(parse: (text: string) => T) =>
   (text: string, before: readonly T[] = []): readonly T[] => [...before, parse(text)];
 
-/** Returns a parser for a whole number. @param what subject of the error message. */
+/** Returns a parser for a whole number. @param what subject of the error message */
 export function wholeNumber(
   what: string,
   min = 0,
@@ -132,7 +132,7 @@ export function letterReason(text: string): string {
   throw new InvalidArgumentError(`Reasons are ${DEAD_LETTER_REASONS.join(', ')}.`);
 }
 
-/** Parses `2026-11-21T10:00:00Z`, `2026-11-21`, or an age such as `15m`, to milliseconds since the epoch. */
+/** Parses `2026-11-21T10:00:00Z`, `2026-11-21`, or an age such as `15m`. Returns milliseconds since the epoch. */
 export function pointInTime(text: string): number {
   const age = durationOf(text);
   if (age !== undefined) return Date.now() - age;
@@ -147,7 +147,7 @@ export function pointInTime(text: string): number {
   return ms;
 }
 
-/** Parses a duration to ms. */
+/** Parses a duration. Returns milliseconds. */
 export function duration(text: string): number {
   const ms = durationOf(text) ?? 0;
   if (ms === 0) throw new InvalidArgumentError('A duration needs a unit: 30s, 15m, 2h.');

@@ -1,18 +1,20 @@
-/** Checks between options, within a pipeline and between pipelines. */
+/** Checks that involve several options, of one pipeline or of several. */
 
-import { hostOf, isUnencrypted } from '../../packages/client/src/http/web-address.ts';
+import { isUnencrypted } from '../../packages/client/src/http/web-address.ts';
 import { INTAKE_SHARE } from '../core/batch-buffer.ts';
-import { drafted } from './effective.ts';
+import { optionsIn } from './effective.ts';
 import type { Finding, Path } from './load/problem.ts';
+import { formatPath } from './load/problem.ts';
 import type { Draft } from './load/read-options.ts';
 import { optionAt } from './options/names.ts';
 import type { Config, PipelineConfig } from './schema.ts';
+import { serviceFindings } from './services.ts';
 
-// Rules between options. A name with `pipelines[].` refers to that option in each pipeline.
+// Rules between options. A name that begins with `pipelines[].` refers to that option of each pipeline.
 
 interface Condition {
   holds(value: unknown): boolean;
-  /** Completes the message "set … to". */
+  /** Ends the message "set … to" with the allowed values. */
   readonly words: string;
 }
 
@@ -23,7 +25,7 @@ const oneOf = (...values: readonly unknown[]): Condition => ({
 
 interface OptionDependency {
   readonly option: string;
-  /** Default: the option is set to a value other than its default. */
+  /** Condition for the rule. Default: the option has a value other than its default. */
   readonly is?: Condition;
   /** Options that have an effect only under this condition. */
   readonly enables?: readonly string[];
@@ -57,8 +59,13 @@ const DEPENDENCIES: readonly OptionDependency[] = [
     enables: [...TOKEN, ...within('kafka.sasl.oauth', 'scope', 'parameters', 'extensions', 'ca')],
     needs: TOKEN,
   },
-  { option: 'service.tls.certificate', needs: ['service.tls.key'] },
-  { option: 'service.tls.key', needs: ['service.tls.certificate'] },
+  ...['service', 'services[]'].flatMap((service) => {
+    const [certificate, key] = [`${service}.tls.certificate`, `${service}.tls.key`];
+    return [
+      { option: certificate, needs: [key] },
+      { option: key, needs: [certificate] },
+    ];
+  }),
   { option: 'schemaRegistry.username', needs: ['schemaRegistry.password'] },
   { option: 'schemaRegistry.password', needs: ['schemaRegistry.username'] },
   ...(['source', 'output'] as const).map((side) => ({
@@ -100,19 +107,22 @@ const DEPENDENCIES: readonly OptionDependency[] = [
 
 type PipelineDraft = Draft<PipelineConfig>;
 
-/** @param draft with derived names filled in */
+/** @param draft configuration whose derived names have been filled in */
 export function crossChecks(draft: Draft<Config>): Finding[] {
-  const { kafka, service, schemaRegistry, pipelines = [] } = draft;
+  const { kafka, schemaRegistry, pipelines = [] } = draft;
   const indexes = pipelines.map((_, index) => index);
+  const entries = (option: string) => {
+    if (option.startsWith('pipelines[]')) return indexes;
+    return option.startsWith('services[]') ? Object.keys(draft.services ?? {}) : [0];
+  };
+  const options = optionsIn(draft);
   return [
     ...DEPENDENCIES.flatMap((rule) =>
-      (rule.option.startsWith('pipelines[]') ? indexes : [0]).flatMap((index) =>
-        dependencyFindings(draft, rule, index),
-      ),
+      entries(rule.option).flatMap((index) => dependencyFindings(options, rule, index)),
     ),
-    ...indexes.flatMap((index) => sizeFindings(draft, index)),
+    ...indexes.flatMap((index) => sizeFindings(options, draft, index)),
     ...kafkaSecrecy(kafka ?? {}),
-    ...serviceSecrecy(service ?? {}),
+    ...serviceFindings(draft),
     ...registryLogin(schemaRegistry ?? {}),
     ...pipelines.flatMap((pipeline, index) => [
       ...formatFindings(pipeline, ['pipelines', index]),
@@ -122,35 +132,45 @@ export function crossChecks(draft: Draft<Config>): Finding[] {
   ];
 }
 
-const shortName = (name: string): string => name.replace('pipelines[].', '');
+type Options = ReturnType<typeof optionsIn>;
+
+function optionNamed(options: Options, name: string, index: number | string) {
+  const found = options.get(
+    name.replace(/^(\w+)\[\]/, (_, list: string) => formatPath([list, index])),
+  );
+  if (found === undefined) throw new Error(`there is no option ${name}`);
+  return found;
+}
+
+const shortName = (name: string): string => name.replace(/^(pipelines|services)\[\]\./, '');
 
 function dependencyFindings(
-  draft: Draft<Config>,
+  options: Options,
   { option, is, enables = [], needs = [] }: (typeof DEPENDENCIES)[number],
-  index: number,
+  index: number | string,
 ): Finding[] {
-  const { value, isSet } = drafted(draft, option, index);
+  const { value, isSet } = optionNamed(options, option, index);
   const name = shortName(option);
   if (is !== undefined && value === undefined) return [];
   if (is === undefined ? isSet : is.holds(value)) {
     const reason = is === undefined ? name : `${name} ${value}`;
     return needs.flatMap((needed) => {
-      const { path, isSet } = drafted(draft, needed, index);
+      const { path, isSet } = optionNamed(options, needed, index);
       return isSet ? [] : [{ path, message: `required with ${reason}` }];
     });
   }
   if (is === undefined) return [];
   const message = `has no effect while ${name} is ${value}: remove it, or set ${name} to ${is.words}`;
   return enables
-    .map((enabled) => drafted(draft, enabled, index))
+    .map((enabled) => optionNamed(options, enabled, index))
     .flatMap(({ path, isSet }) => (isSet ? [{ path, message }] : []));
 }
 
 /** An item must fit into a batch, and a batch into intake's share of the memory. */
-function sizeFindings(draft: Draft<Config>, index: number): Finding[] {
-  const batch = drafted(draft, 'pipelines[].batch.maxBytes', index);
-  const content = drafted(draft, 'pipelines[].source.maxContent', index);
-  const types = drafted(draft, 'pipelines[].batch.types', index);
+function sizeFindings(options: Options, draft: Draft<Config>, index: number): Finding[] {
+  const batch = optionNamed(options, 'pipelines[].batch.maxBytes', index);
+  const content = optionNamed(options, 'pipelines[].source.maxContent', index);
+  const types = optionNamed(options, 'pipelines[].batch.types', index);
   const share = {
     most: Math.floor(Number(draft.memory?.budgetBytes) * INTAKE_SHARE),
     because: `${INTAKE_SHARE * 100} % of memory.budget: the share of intake`,
@@ -174,13 +194,13 @@ function sizeFindings(draft: Draft<Config>, index: number): Finding[] {
   ];
   return limits
     .filter(({ of, most }) => Number(of.value) > most)
-    .map(({ of: { path, value, show }, most, because }) => ({
+    .map(({ of: { path, value, option }, most, because }) => ({
       path,
-      message: `${show(value)} is more than ${show(most)}, ${because}`,
+      message: `${option.show(value)} is more than ${option.show(most)}, ${because}`,
     }));
 }
 
-/** Types that no item has: outside `source.types`, and in lanes of a kind without content types. */
+/** Reports types that no item can have: types outside `source.types`, and types of lanes if the kind has none. */
 function typeFindings({ kind, lanes, source, batch }: PipelineDraft, path: Path): Finding[] {
   const listed = source?.types ?? [];
   if (kind !== 'review')
@@ -199,7 +219,7 @@ function typeFindings({ kind, lanes, source, batch }: PipelineDraft, path: Path)
     }));
 }
 
-/** PLAIN sends the password, OAUTHBEARER the token. For SCRAM, which sends neither, a warning is enough. */
+/** Reports a password (PLAIN) or token (OAUTHBEARER) sent without TLS. For SCRAM, a warning is enough. */
 function kafkaSecrecy({ brokers = [], tls, sasl }: Draft<Config['kafka']>): Finding[] {
   const mechanism = sasl?.mechanism;
   if (mechanism !== 'plain' && mechanism !== 'oauthbearer') return [];
@@ -208,13 +228,6 @@ function kafkaSecrecy({ brokers = [], tls, sasl }: Draft<Config['kafka']>): Find
   if (remote === undefined) return [];
   const message = `${mechanism} sends the ${mechanism === 'plain' ? 'password' : 'token'} to ${remote} unencrypted: set kafka.tls.enabled to true or, on a trusted network, kafka.sasl.insecureWithoutTls`;
   return [{ path: ['kafka', 'sasl', 'mechanism'], message }];
-}
-
-function serviceSecrecy({ baseUrl = '', allowHttp = [] }: Draft<Config['service']>): Finding[] {
-  const allowed = allowHttp.filter((entry) => entry !== undefined);
-  if (!isUnencrypted(baseUrl, allowed)) return [];
-  const message = `http sends the API key unencrypted: write https://, or allow the host with service.allowHttp: [${hostOf(new URL(baseUrl))}]`;
-  return [{ path: ['service', 'baseUrl'], message }];
 }
 
 function registryLogin(registry: Draft<Config['schemaRegistry']>): Finding[] {
@@ -236,7 +249,7 @@ function registryLogin(registry: Draft<Config['schemaRegistry']>): Finding[] {
   return findings;
 }
 
-/** Reports mappings that cannot match the configured format: each record would become a dead letter. */
+/** Reports mappings that do not fit the configured format. Each record would become a dead letter. */
 function formatFindings({ kind, source }: PipelineDraft, path: Path): Finding[] {
   const findings: Finding[] = [];
   const report = (option: string, message: string) =>
@@ -259,11 +272,11 @@ function formatFindings({ kind, source }: PipelineDraft, path: Path): Finding[] 
   return findings;
 }
 
-/** Names that two pipelines cannot share. */
+/** Options whose values two pipelines cannot share. */
 const OWN = ['name', 'source.group', 'journal.topic'];
 const NAMES = [...OWN, 'source.topic', 'output.topic', 'deadLetters.topic'];
 
-/** Topics of a pipeline must differ. Names, groups and journals cannot be shared by pipelines. */
+/** Reports names that are used twice: a topic within a pipeline, or a name, group or journal of two pipelines. */
 function nameFindings(pipelines: readonly PipelineDraft[]): Finding[] {
   const uses = pipelines.flatMap((pipeline, index) =>
     NAMES.map((option) => ({
@@ -273,7 +286,7 @@ function nameFindings(pipelines: readonly PipelineDraft[]): Finding[] {
       isTopic: option.endsWith('.topic'),
     })),
   );
-  // Group and journal are derived from the name: if names are equal, only these are reported.
+  // Group and journal are derived from the name, so for equal names only the names are reported.
   const haveOneName = (one: number, two: number) => pipelines[one]?.name === pipelines[two]?.name;
   return uses.flatMap(({ index, option, name, isTopic }, position) => {
     const conflicts = uses.flatMap((other, at) => {

@@ -4,40 +4,53 @@ import { filled } from './options/names.ts';
 import { CONFIGURATION, type Config } from './schema.ts';
 import { Secret } from './secret.ts';
 
-/** Option of a configuration that may contain mistakes. */
-interface Drafted {
+const NO_ORIGIN = { env: {}, directory: '' };
+
+interface FoundOption {
   readonly path: Path;
+  readonly option: Value<unknown>;
   /** undefined if it is invalid, or optional and absent. */
   readonly value: unknown;
   /** True if the value differs from the default. */
   readonly isSet: boolean;
-  show(value: unknown): string;
+  /** True if an optional group that contains it is absent. */
+  readonly isAbsent: boolean;
 }
 
-const NO_ORIGIN = { env: {}, directory: '' };
-
-/** Finds an option by its name. @param index pipeline of names that begin with `pipelines[]` */
-export function drafted(draft: unknown, name: string, index: number): Drafted {
-  let option: Option = CONFIGURATION;
-  let value = draft;
-  let pipeline: object = {};
-  const path: (string | number)[] = [];
-  for (const step of name.split('.')) {
-    const key = step.replace('[]', '');
-    const member: Option | undefined = option.kind === 'group' ? option.shape[key] : undefined;
-    if (member === undefined) throw new Error(`there is no option ${name}`);
-    value = (value as Record<string, unknown> | undefined)?.[outputName(key, member)];
-    path.push(key);
-    option = member;
-    if (option.kind === 'list') {
-      value = (value as readonly unknown[] | undefined)?.[index];
-      pipeline = (value ?? {}) as object;
-      path.push(index);
-      option = option.item;
+/** Returns every option of a configuration, which may contain mistakes, by its name and in the order of the schema. */
+export function optionsIn(draft: unknown): ReadonlyMap<string, FoundOption> {
+  const found = new Map<string, FoundOption>();
+  /** @param entry mapping that contains the option: the pipeline, or the whole configuration */
+  const walk = (
+    option: Option,
+    value: unknown,
+    path: Path,
+    entry: object,
+    isAbsent: boolean,
+  ): void => {
+    if (option.kind === 'value') {
+      const own = isSet(option, value, entry);
+      found.set(formatPath(path), { path, option, value, isSet: own, isAbsent });
+    } else if (option.kind === 'list') {
+      for (const [index, item] of ((value ?? []) as readonly object[]).entries())
+        walk(option.item, item, [...path, index], item, false);
+    } else if (option.kind === 'named') {
+      for (const [name, item] of Object.entries(value ?? {}))
+        walk(option.item, item, [...path, name], item, false);
+    } else {
+      const members = value as Readonly<Record<string, unknown>> | undefined;
+      for (const [key, member] of Object.entries(option.shape))
+        walk(
+          member,
+          members?.[outputName(key, member)],
+          [...path, key],
+          entry,
+          members === undefined,
+        );
     }
-  }
-  if (option.kind !== 'value') throw new Error(`${name} is a group`);
-  return { path, value, isSet: isSet(option, value, pipeline), show: option.show };
+  };
+  walk(CONFIGURATION, draft, [], {}, false);
+  return found;
 }
 
 /** Returns true if an option differs from its default, which may refer to others of its pipeline. */
@@ -54,26 +67,16 @@ interface EffectiveOption {
   readonly isSet: boolean;
 }
 
-interface FoundOption {
-  readonly path: string;
-  readonly option: Value<unknown>;
-  readonly value: unknown;
-  /** Mapping that contains the option. */
-  readonly entry: object;
-}
-
 /** Returns every option with its value in effect, defaults included, in the order of the schema. */
 export function effectiveOptions(config: Config): EffectiveOption[] {
-  return optionsIn(config).map(({ path, option, value, entry }) => ({
-    path,
-    value: option.show(value),
-    isSet: isSet(option, value, entry),
-  }));
+  return [...optionsIn(config)].flatMap(([path, { option, value, isSet, isAbsent }]) =>
+    isAbsent ? [] : [{ path, value: option.show(value), isSet }],
+  );
 }
 
 /** Returns every secret with the path of its option. */
 export function secretsIn(config: Config): (readonly [path: string, Secret])[] {
-  return optionsIn(config).flatMap(({ path, value }) =>
+  return [...optionsIn(config)].flatMap(([path, { value }]) =>
     // Headers are a mapping of secrets.
     (value instanceof Secret ? [value] : Object.values(Object(value)))
       .filter((one) => one instanceof Secret)
@@ -83,22 +86,7 @@ export function secretsIn(config: Config): (readonly [path: string, Secret])[] {
 
 /** Returns the paths of secrets with a value in the file. Omits extra headers, which are rarely secret. */
 export function inlineSecrets(config: Config): string[] {
-  return optionsIn(config).flatMap(({ path, value }) =>
+  return [...optionsIn(config)].flatMap(([path, { value }]) =>
     value instanceof Secret && value.isInline ? [path] : [],
   );
-}
-
-function optionsIn(config: Config): FoundOption[] {
-  const walk = (option: Option, value: unknown, path: Path, entry: object): FoundOption[] => {
-    if (option.kind === 'value') return [{ path: formatPath(path), option, value, entry }];
-    if (option.kind === 'list')
-      return (value as readonly object[]).flatMap((entry, index) =>
-        walk(option.item, entry, [...path, index], entry),
-      );
-    const members = value as Readonly<Record<string, unknown>>;
-    return Object.entries(option.shape).flatMap(([key, member]) =>
-      walk(member, members[outputName(key, member)], [...path, key], entry),
-    );
-  };
-  return walk(CONFIGURATION, config, [], {});
 }

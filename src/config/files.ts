@@ -1,6 +1,7 @@
-/** Options that name files and secrets; relative paths start from the configuration file's directory. */
+/** Options that contain files and secrets. Relative paths start from the configuration file's directory. */
 import { resolve } from 'node:path';
-import { nearest } from '../../packages/client/src/base/nearest.ts';
+import { meant } from '../../packages/client/src/base/nearest.ts';
+import { systemReason } from '../../packages/client/src/base/shown-text.ts';
 import { WatchedFiles } from '../../packages/client/src/base/watched-files.ts';
 import { type JsonSchema, mappingSchema, textSchema } from './json-schema.ts';
 import { OptionRefusal, type Origin, type Value, value } from './option.ts';
@@ -9,7 +10,7 @@ import { mapping, several } from './values.ts';
 
 const SOURCE: JsonSchema = { type: 'string', minLength: 1 };
 
-/** Option with a secret value, which comes from the environment or a file and is never shown. */
+/** Option with a secret. Its value comes from the environment or a file, and is never shown. */
 export function secret(help: string): Value<Secret, ''> {
   return value({
     help,
@@ -31,10 +32,7 @@ function readSecret(raw: unknown, { env, directory, isFilledIn }: Origin): Secre
   if (typeof raw === 'string') return attempt('the text', () => Secret.of(raw, !isFilledIn));
   const [[key = '', source] = [], ...more] = Object.entries(mapping(raw));
   if (key === '' || more.length > 0) throw new OptionRefusal('exactly one of env and file');
-  if (key !== 'env' && key !== 'file') {
-    const close = nearest(key, ['env', 'file']);
-    throw new OptionRefusal(close === undefined ? '' : `did you mean ${close}?`);
-  }
+  if (key !== 'env' && key !== 'file') throw new OptionRefusal(meant(key, ['env', 'file'], ''));
   if (typeof source !== 'string' || source === '') throw new OptionRefusal(`${key} needs a text`);
   if (key === 'file') {
     const path = resolve(directory, source);
@@ -45,7 +43,7 @@ function readSecret(raw: unknown, { env, directory, isFilledIn }: Origin): Secre
   return attempt(`the environment variable ${source}`, () => Secret.of(found));
 }
 
-/** Option with the path of a PEM file that has such a part. The typed value is the full path. */
+/** Option with the path of a PEM file that has this part. The typed configuration has the full path. */
 export function pemFile(help: string, part: 'CERTIFICATE' | 'PRIVATE KEY'): Value<string, ''> {
   return value({
     help,
@@ -82,19 +80,6 @@ function attempt<T>(what: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw new OptionRefusal(`${what}: ${explainFileError(error)}`);
+    throw new OptionRefusal(`${what}: ${systemReason(error)}`);
   }
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EISDIR: 'it is a directory',
-  EACCES: 'this user may not read it',
-  EPERM: 'this user may not read it',
-};
-
-/** Returns the reason why a file cannot be read, in words. */
-export function explainFileError(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return code === undefined ? message : (REASONS[code] ?? code);
 }

@@ -6,13 +6,13 @@ import { OptionRefusal } from './option.ts';
 
 export const HOSTS = 'hosts (files.example.com, *.example.com, also with :port)';
 
-/** Returns the reason why a text is not a host pattern; undefined if it is one. */
+/** Returns the reason why a string is not a host pattern, or undefined if it is one. */
 export function hostObjection(text: string): string | undefined {
   const pattern = parseHostPattern(text);
   return pattern.ok ? undefined : pattern.error;
 }
 
-/** Returns the reason why a text is neither a host without port nor a network; undefined if it is. */
+/** Returns the reason why a string is neither a host without a port nor a network, or undefined if it is one. */
 export function networkObjection(text: string): string | undefined {
   if (text.includes('/')) return problemWithCidr(text);
   const pattern = parseHostPattern(text);
@@ -21,8 +21,8 @@ export function networkObjection(text: string): string | undefined {
 }
 
 /**
- * Returns an http or https address without query, fragment and user.
- * @param credentials name of the options for user and password
+ * Parses an http or https address that has no query, fragment or user.
+ * @param credentials name of the options for user and password, for the message
  * @throws OptionRefusal
  */
 export function parseAddress(raw: unknown, credentials: string): URL {
@@ -34,7 +34,7 @@ export function parseAddress(raw: unknown, credentials: string): URL {
   return url;
 }
 
-/** Addresses that `parseAddress` accepts. */
+/** Schema of the addresses that `parseAddress` accepts. */
 export const ADDRESS: JsonSchema = {
   type: 'string',
   pattern: '^[\\x00-\\x20]*[hH][tT][tT][pP][sS]?:',

@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { dirname } from 'node:path';
+import { isObject } from '../../packages/client/src/base/json/json-values.ts';
+import { systemReason } from '../../packages/client/src/base/shown-text.ts';
 import { crossChecks } from './cross-checks.ts';
-import { explainFileError } from './files.ts';
 import { parseYaml } from './load/document.ts';
 import { interpolate } from './load/interpolate.ts';
 import { ConfigError, type Finding, formatPath, toProblems } from './load/problem.ts';
@@ -13,14 +14,14 @@ import { CONFIGURATION, type Config } from './schema.ts';
 const MAX_FILE_BYTES = 1024 * 1024;
 
 export interface LoadOptions {
-  /** True for commands that send no requests to the service: its API key is optional and not read. */
+  /** True for commands that send no requests to the service. Its API key is then optional and not read. */
   readonly withoutServiceKey?: boolean;
 }
 
-/** Name of a file for messages, with the environment and directory that its options refer to. */
+/** Environment and directory of a document's options, and the name of its file for messages. */
 type DocumentOrigin = Origin & { readonly file: string };
 
-/** Reads and checks a configuration file. @throws ConfigError with every problem at once, in the order of the file */
+/** Reads and checks a configuration file. @throws ConfigError with all problems, in the order of the file */
 export async function loadConfig(
   file: string,
   env: NodeJS.ProcessEnv,
@@ -29,7 +30,7 @@ export async function loadConfig(
   return parseConfig(await readText(file), env, { file, directory: dirname(file) }, options);
 }
 
-/** Checks the text of a configuration. @throws ConfigError with every problem at once, in the order of the file */
+/** Checks the text of a configuration. @throws ConfigError with all problems, in the order of the file */
 export function parseConfig(
   text: string,
   env: NodeJS.ProcessEnv,
@@ -37,9 +38,10 @@ export function parseConfig(
   { withoutServiceKey = false }: LoadOptions = {},
 ): Config {
   const prepare = (document: unknown) => {
-    const { service } = document as { service?: unknown };
-    if (withoutServiceKey && typeof service === 'object' && service !== null)
-      Object.assign(service, { apiKey: 'not read' });
+    const { service, services } = document as { service?: unknown; services?: unknown };
+    if (withoutServiceKey)
+      for (const one of [service, ...Object.values(Object(services))])
+        if (isObject(one)) Object.assign(one, { apiKey: 'not read' });
     return document;
   };
   return parseDocument(text, CONFIGURATION, { ...origin, env }, prepare, (draft) => {
@@ -52,7 +54,7 @@ export function parseConfig(
  * Checks the text of a document against a schema.
  * @param prepare adapts the parsed document before its options are read
  * @param check returns problems that involve several options
- * @throws ConfigError with every problem at once, in the order of the file
+ * @throws ConfigError with all problems, in the order of the file
  */
 export function parseDocument<O extends Option>(
   text: string,
@@ -67,7 +69,7 @@ export function parseDocument<O extends Option>(
   const interpolated = interpolate(prepare(document.value ?? {}), origin.env);
   const { draft, findings } = readOptions(schema, interpolated, origin);
 
-  // Each option is reported for its first problem only, since others often follow from that.
+  // Only the first problem of each option is reported, because further ones often follow from it.
   const reported = [...interpolated.problems];
   for (const more of [findings, check(draft)]) {
     const known = new Set(reported.map(({ path }) => formatPath(path)));
@@ -77,7 +79,7 @@ export function parseDocument<O extends Option>(
   return draft as Parsed<O>;
 }
 
-/** Returns the text of a configuration file or pipe up to the size limit. @throws ConfigError */
+/** Returns the text of a configuration file or pipe. @throws ConfigError if it cannot be read or is too large */
 export async function readText(file: string): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -90,7 +92,7 @@ export async function readText(file: string): Promise<string> {
     }
     return Buffer.concat(chunks).toString('utf8');
   } catch (error) {
-    const message = `cannot be read: ${explainFileError(error)}`;
+    const message = `cannot be read: ${systemReason(error)}`;
     throw new ConfigError(file, [{ path: '(file)', message }]);
   }
 }

@@ -1,13 +1,13 @@
-/** Every option of a configuration file, in the order of docs/configuration.md. */
+/** All options of a configuration file, in the order of docs/configuration.md. */
 
-import { nearest } from '../../packages/client/src/base/nearest.ts';
+import { meant } from '../../packages/client/src/base/nearest.ts';
 import { err, ok, type Result } from '../../packages/client/src/base/result.ts';
 import { certificates, secret } from './files.ts';
 import { ADDRESS, parseAddress, withoutSlash } from './hosts.ts';
 import { group, listOf, type Parsed, value } from './option.ts';
 import { kafkaOptions } from './options/kafka.ts';
 import { pipelineOptions } from './options/pipeline.ts';
-import { serviceOptions } from './options/service.ts';
+import { namedServices, serviceOptions } from './options/service.ts';
 import { bytes, choice, duration, flag, integer, optional, several, text } from './values.ts';
 
 const MAX_PIPELINES = 100;
@@ -28,7 +28,7 @@ const schemaRegistry = group(
     username: optional(
       text({
         help: 'User name for basic authentication. Confluent Cloud: the API key.',
-        allowed: 'a text without a colon',
+        allowed: 'a string without a colon',
         pattern: /^(?=.*\S)[^:\p{Cc}]+$/u,
       }),
     ),
@@ -39,7 +39,7 @@ const schemaRegistry = group(
   },
 );
 
-/** Options of the process as a whole. */
+/** Options for the whole process. */
 const processOptions = {
   http: group('The endpoint of /metrics, /livez, /readyz and the console.', {
     host: text({
@@ -81,7 +81,8 @@ const processOptions = {
 
 export const CONFIGURATION = group('The configuration.', {
   kafka: kafkaOptions,
-  service: serviceOptions,
+  service: { ...serviceOptions, isOptional: true as const },
+  services: namedServices,
   schemaRegistry,
   pipelines: listOf(
     `Pipelines of this process, at most ${MAX_PIPELINES}; each has its own group, journal and shards.`,
@@ -91,7 +92,7 @@ export const CONFIGURATION = group('The configuration.', {
   ...processOptions,
 });
 
-/** Options that new users need. They come first in docs/configuration.md; config/example.yaml has no others. */
+/** Options that new users need. They are first in docs/configuration.md, and config/example.yaml has only these. */
 export const FIRST_OPTIONS: readonly string[] = [
   'kafka.brokers',
   'kafka.tls.enabled',
@@ -115,11 +116,11 @@ export const FIRST_OPTIONS: readonly string[] = [
   'http.host',
 ];
 
-/** Typed configuration: durations in ms and sizes in bytes, under names that end in the unit. */
+/** Typed configuration. Durations are in ms and sizes in bytes, with names that end in the unit. */
 export type Config = Parsed<typeof CONFIGURATION>;
 export type PipelineConfig = Config['pipelines'][number];
 
-/** Returns the pipeline with this name, which is optional if there is only one, or an error for the user. */
+/** Returns the pipeline with this name, or an error for the user. With a single pipeline, the name is optional. */
 export function choosePipeline(
   { pipelines }: Config,
   name: string | undefined,
@@ -135,7 +136,6 @@ export function choosePipeline(
     return err(
       `the configuration has several pipelines: choose one with --pipeline (${names.join(', ')})`,
     );
-  const close = nearest(name, names);
-  const hint = close === undefined ? `it has ${names.join(', ')}` : `did you mean ${close}?`;
+  const hint = meant(name, names, `it has ${names.join(', ')}`);
   return err(`the configuration has no pipeline ${JSON.stringify(name)}: ${hint}`);
 }

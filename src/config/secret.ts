@@ -4,8 +4,9 @@ import { WatchedFiles } from '../../packages/client/src/base/watched-files.ts';
 const MASK = '[secret]';
 
 /**
- * Value that cannot be printed by accident (I6): text, JSON and inspection all yield `[secret]`. A
- * secret in a file is read again when the file changes (`current`), so a rotated key needs no restart.
+ * Value that cannot be printed by accident (I6): conversion to a string, JSON and inspection yield
+ * `[secret]`. A secret in a file is read again when the file changes (`current`), so a rotated key
+ * needs no restart.
  */
 export class Secret {
   /** True if the configuration file contains the value itself. */
@@ -18,12 +19,12 @@ export class Secret {
     this.isInline = isInline;
   }
 
-  /** @throws Error that states what is wrong with the value, never the value */
+  /** @throws Error that states what is wrong with the value, without the value */
   static of(value: string, isInline = false): Secret {
     return new Secret(check(value), isInline);
   }
 
-  /** @throws Error if the file has no usable value, or is not a regular file */
+  /** @throws Error if the file is not a regular file or has no usable value */
   static file(path: string): Secret {
     const file: WatchedFiles<string> = new WatchedFiles([path], (textOf) => {
       const value = check(textOf(path).replace(/\r?\n$/, ''));
@@ -35,17 +36,17 @@ export class Secret {
     return secret;
   }
 
-  /** @param reloaded called whenever the file has a new, usable value */
+  /** @param reloaded called whenever the file has a new usable value */
   onReload(reloaded: () => void): void {
     this.#reloaded = reloaded;
   }
 
-  /** Returns the value as last read, only to send it. It must not be kept, logged or put into an error. */
+  /** Returns the value that was read last. Use it only to send it: it must not be kept, logged or put into an error. */
   reveal(): string {
     return typeof this.#source === 'string' ? this.#source : (this.#source.value ?? '');
   }
 
-  /** Returns the value, read again if its file has changed. Resolves within a second, never rejects. */
+  /** Returns the value. Reads it again if its file has changed. Resolves within a second, never rejects. */
   async current(): Promise<string> {
     return typeof this.#source === 'string' ? this.#source : await this.#source.current();
   }
@@ -63,7 +64,7 @@ export class Secret {
   }
 }
 
-/** A secret goes into an HTTP header or a handshake: neither allows a line break. */
+/** Secrets are sent in HTTP headers and handshakes, which do not allow line breaks. */
 function check(value: string): string {
   if (value.trim() === '') throw new Error('it is empty');
   if (/\p{Cc}/u.test(value))

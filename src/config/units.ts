@@ -1,4 +1,5 @@
 /** Values with a unit, as written in a configuration: `250ms`, `30s`, `5m`, `64KiB`, `8MiB`. */
+import { orUndefined } from '../../packages/client/src/base/result.ts';
 import { OptionRefusal } from './option.ts';
 
 type Units = Readonly<Record<string, number>>;
@@ -7,21 +8,16 @@ export const DURATIONS: Units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 8
 export const SIZES: Units = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
 
 /** Returns the milliseconds of a text such as `30s`; undefined if it is not a duration. */
-export function durationOf(text: string): number | undefined {
-  try {
-    return parseDuration(text);
-  } catch {
-    return undefined;
-  }
-}
+export const durationOf = (text: string): number | undefined =>
+  orUndefined(() => parseDuration(text));
 
-/** Returns the milliseconds of a text such as `30s`. @throws OptionRefusal, also for a number without a unit */
+/** Returns the milliseconds of a string such as `30s`. @throws OptionRefusal, also if the unit is missing */
 export const parseDuration = (raw: unknown): number => parse(raw, DURATIONS);
-/** Returns the bytes of a text such as `8MiB`. @throws OptionRefusal, also for a number without a unit */
+/** Returns the bytes of a string such as `8MiB`. @throws OptionRefusal, also if the unit is missing */
 export const parseBytes = (raw: unknown): number => parse(raw, SIZES);
-/** Returns the shortest exact spelling: 90_000 is `90s`, 60_000 is `1m`. `ms` is a whole number, 0 or more. */
+/** Returns the shortest exact form: 90_000 is `90s`, 60_000 is `1m`. `ms` is a whole number, 0 or more. */
 export const formatDuration = (ms: number): string => format(ms, DURATIONS);
-/** Returns the shortest exact spelling: 8_388_608 is `8MiB`. `bytes` is a whole number, 0 or more. */
+/** Returns the shortest exact form: 8_388_608 is `8MiB`. `bytes` is a whole number, 0 or more. */
 export const formatBytes = (bytes: number): string => format(bytes, SIZES);
 
 function parse(raw: unknown, units: Units): number {

@@ -1,6 +1,6 @@
-/** Types of option values. Texts from `${NAME}` may represent numbers, flags and lists. */
+/** Types of option values. Strings from `${NAME}` are accepted for numbers, flags and lists too. */
 import { isObject } from '../../packages/client/src/base/json/json-values.ts';
-import { nearest } from '../../packages/client/src/base/nearest.ts';
+import { meant } from '../../packages/client/src/base/nearest.ts';
 import { type JsonSchema, mappingSchema, orVariable, textSchema } from './json-schema.ts';
 import {
   OptionRefusal,
@@ -23,9 +23,9 @@ interface TextSpec {
   readonly help: string;
   readonly fallback?: string;
   readonly allowed: string;
-  /** Pattern of the whole text. Default: any text that is not blank. */
+  /** Pattern of the whole string. Default: any string that is not blank. */
   readonly pattern?: RegExp;
-  /** Returns the reason why a text is not allowed; undefined if it is. */
+  /** Returns the reason why a string is not allowed, or undefined if it is allowed. */
   readonly check?: (text: string) => string | undefined;
 }
 
@@ -44,7 +44,7 @@ export function text({ pattern = /\S/, check, ...spec }: TextSpec): Value<string
   });
 }
 
-/** Makes an option optional. `word` means "none": the default, and undefined in the typed configuration. */
+/** Makes an option optional. `word` is the default and means "none". The typed configuration then has undefined. */
 export function optional<T>(option: Value<T, ''>, word = ''): Value<T | undefined, ''> {
   return {
     ...option,
@@ -57,7 +57,7 @@ export function optional<T>(option: Value<T, ''>, word = ''): Value<T | undefine
 }
 
 /**
- * Option with a list, which may also be one text with commas, so that it can come from a variable.
+ * Option with a list. It may also be one string with commas, so that it can come from a variable.
  * @param fallback default; if undefined, at least one entry is required
  */
 export function several<T>(
@@ -67,7 +67,7 @@ export function several<T>(
 ): Value<readonly T[], ''> {
   return value({
     help: item.help,
-    allowed: `a list of ${plural}, or one text with commas`,
+    allowed: `a list of ${plural}, or one string with commas`,
     fallback,
     schema: {
       anyOf: [
@@ -90,9 +90,9 @@ export function several<T>(
 }
 
 /**
- * Option with values by name.
- * @param checkName returns the reason why a name is not allowed; undefined if it is. `others` has
- *   the names of earlier entries in lower case
+ * Option with a mapping of values by name.
+ * @param checkName returns the reason why a name is not allowed, or undefined if it is allowed.
+ * `others` has the names of earlier entries in lower case
  */
 export function mapOf<T>(
   item: Value<T, ''>,
@@ -122,7 +122,7 @@ export function mapOf<T>(
   });
 }
 
-/** Parses a value inside another one. @throws OptionRefusal that names the part */
+/** Parses a value inside another value. @throws OptionRefusal whose message contains the name of the part */
 export function part<T>(name: string, item: Value<T>, raw: unknown, origin: Origin): T {
   try {
     return item.parse(raw, origin);
@@ -143,17 +143,15 @@ export type PartsOf<P extends Parts> = {
   readonly [K in keyof P & string as OutputName<P[K], K>]?: ReturnType<P[K]['parse']>;
 };
 
-/** Reads the members of a mapping inside an option. A key without a value counts as absent. @throws OptionRefusal */
+/** Reads the members of an option's mapping. A key without a value counts as absent. @throws OptionRefusal */
 export function members<P extends Parts>(raw: unknown, parts: P, origin: Origin): PartsOf<P> {
   const known = Object.keys(parts);
   const read = Object.entries(mapping(raw)).flatMap(([key, entry]) => {
     const option = Object.hasOwn(parts, key) ? parts[key] : undefined;
-    if (option === undefined) {
-      const close = nearest(key, known);
+    if (option === undefined)
       throw new OptionRefusal(
-        `${key} is unknown; ${close === undefined ? `known: ${known.join(', ')}` : `did you mean ${close}?`}`,
+        `${key} is unknown; ${meant(key, known, `known: ${known.join(', ')}`)}`,
       );
-    }
     return entry === null || entry === undefined
       ? []
       : [[outputName(key, option), part(key, option, entry, origin)]];
@@ -161,7 +159,7 @@ export function members<P extends Parts>(raw: unknown, parts: P, origin: Origin)
   return Object.fromEntries(read) as PartsOf<P>;
 }
 
-/** Shows the parts of a mapping that are given, as the user would write them. */
+/** Shows those parts of a mapping that are set, as a user would write them. */
 export function shownParts(parts: Parts, given: object): string {
   const values = given as Readonly<Record<string, unknown>>;
   const shown = Object.entries(parts).flatMap(([name, option]) => {
@@ -171,7 +169,7 @@ export function shownParts(parts: Parts, given: object): string {
   return `{${shown.join(', ')}}`;
 }
 
-/** Some of these options in one mapping. */
+/** Option with a mapping that has some of these members. */
 export function someOf<const P extends Parts>(help: string, parts: P): Value<PartsOf<P>, ''> {
   return value({
     help,
@@ -182,13 +180,13 @@ export function someOf<const P extends Parts>(help: string, parts: P): Value<Par
   });
 }
 
-/** @throws OptionRefusal for anything but a mapping */
+/** @throws OptionRefusal if the value is not a mapping */
 export function mapping(raw: unknown): Readonly<Record<string, unknown>> {
   if (!isObject(raw)) throw new OptionRefusal('');
   return raw;
 }
 
-/** Types of numbers, which may also be written as texts, with default, minimum and maximum. */
+/** Number options, with default, minimum and maximum. A number may also be written as a string. */
 const numbers =
   (noun: string, type: 'integer' | 'number', written: RegExp) =>
   (help: string, fallback: number | undefined, min: number, max: number): Value<number, ''> =>
@@ -210,7 +208,7 @@ const numbers =
     });
 
 export const integer = numbers('a whole number', 'integer', /^\s*-?\d{1,15}\s*$/);
-/** A fraction of a whole. */
+/** Option with a fraction of a whole. */
 export const share = numbers('a number', 'number', /^\s*[01](\.\d{1,9})?\s*$/);
 
 function between(amount: number, min: number, max: number): number {
@@ -256,6 +254,23 @@ const quantitySchema = (units: readonly string[]): JsonSchema => ({
   pattern: `^\\s*\\d{1,15}(\\.\\d{1,6})?\\s*(${units.join('|')})\\s*$`,
 });
 
+/** A share of the whole in per cent, above 0. */
+export function percentage(help: string, fallback: string): Value<number, ''> {
+  const written = /^\s*(\d{1,3}(?:\.\d{1,6})?)\s*%\s*$/;
+  return value({
+    help,
+    fallback,
+    allowed: 'a percentage up to 100 %, such as 1 %',
+    schema: textSchema(written),
+    show: (percent) => `${percent} %`,
+    parse(raw) {
+      if (typeof raw === 'number') throw new OptionRefusal(`write ${raw} %`);
+      const percent = Number(typeof raw === 'string' ? written.exec(raw)?.[1] : undefined);
+      return between(percent, Number.MIN_VALUE, 100);
+    },
+  });
+}
+
 /** Types of amounts with a unit. `min` and `max` are written like the default. */
 const quantity =
   <U extends 'Ms' | 'Bytes'>(
@@ -276,7 +291,7 @@ const quantity =
       parse: (raw) => between(parse(raw), parse(min), parse(max)),
     });
 
-/** Milliseconds in the typed configuration, under a name that ends in `Ms`. */
+/** Option with a duration. The typed configuration has milliseconds, with a name that ends in `Ms`. */
 export const duration = quantity(
   'Ms',
   'a duration',
@@ -285,5 +300,5 @@ export const duration = quantity(
   formatDuration,
 );
 
-/** Bytes in the typed configuration, under a name that ends in `Bytes`. */
+/** Option with a size. The typed configuration has bytes, with a name that ends in `Bytes`. */
 export const bytes = quantity('Bytes', 'a size', Object.keys(SIZES), parseBytes, formatBytes);

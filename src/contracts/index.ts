@@ -1,4 +1,4 @@
-/** Entry `content-review-connector/contracts` of the package: types of the records on the topics. */
+/** Entry point `content-review-connector/contracts` of the package: types of the records on the topics. */
 export type {
   ContentEvent,
   DeadLetterHeaders,

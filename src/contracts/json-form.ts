@@ -1,41 +1,17 @@
 /** Conversion of terminal records between their JSON form and decoded Avro or Protobuf. */
+import { writtenText } from '../../packages/client/src/base/json/json-text.ts';
 import { parseJson, parseKeepingDigits } from '../../packages/client/src/base/json/parse-json.ts';
-
-// Position of a member in the text of a JSON object. As text, it keeps its digits and any depth.
-
-const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/gs;
-
-/**
- * Returns the position of the value of the first top-level member with this name.
- * @param json text of a valid JSON object
- * @param name without characters that JSON escapes
- */
-export function memberSpan(
-  json: string,
-  name: string,
-): { readonly start: number; readonly end: number } | undefined {
-  let depth = 0;
-  let isName = false;
-  let start = -1;
-  for (const { 0: token, index } of json.matchAll(TOKEN)) {
-    if (token === '{' || token === '[') isName = ++depth === 1;
-    else if (token === '}' || token === ']') depth--;
-    else if (token === ',') isName = depth === 1;
-    else if (isName) {
-      isName = false;
-      if (token === `"${name}"`) start = json.indexOf(':', index + token.length) + 1;
-    }
-    const isOver = (depth === 1 && token === ',') || depth === 0;
-    if (start >= 0 && isOver) return { start, end: index };
-  }
-  return undefined;
-}
+import {
+  JsonScanner,
+  MISSING,
+  type ScannedValue,
+} from '../../packages/client/src/base/json/scanner.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Members that JSON omits instead of setting them to null. */
+/** Members that the JSON form leaves out if they have no value. */
 const OPTIONAL = ['service_status', 'labels_raw', 'content', 'key_encoding'];
-/** Members that are null instead of missing; the first name identifies the contract. */
+/** Members that are null in the JSON form if they have no value. The first name of a list identifies the contract. */
 const NULLABLE = [
   ['decision_id', 'decision_status', 'result', 'error'],
   ['batch', 'result', 'expected_result', 'error'],
@@ -44,8 +20,8 @@ const NULLABLE = [
 
 /**
  * Returns the JSON form of a terminal record.
- * @param decoded members from an Avro or Protobuf codec of contracts/
- * @throws SyntaxError, TypeError or RangeError for another record
+ * @param decoded record from the Avro or Protobuf codec of a contract
+ * @throws SyntaxError, TypeError or RangeError if it is another record
  */
 export function jsonForm(decoded: Members): Members {
   const { labels, metadata, metadata_json = metadata, source, batch, error, ...rest } = decoded;
@@ -80,18 +56,18 @@ function withNulls(members: Members, nullable: readonly string[]): Members {
   ]);
 }
 
-/** @param ms number, or a 64-bit integer whose text is decimal */
+/** @param ms number, or a 64-bit integer that converts to a decimal string */
 const instant = (ms: unknown): string => new Date(Number(String(ms))).toISOString();
 
-// Terminal records in the forms of contracts/avro and contracts/protobuf, converted from their JSON
-// text. Only lone surrogates outside JSON text are lost, since UTF-8 cannot represent them: they
-// become U+FFFD.
+// Converts terminal records from their JSON form to the forms of contracts/avro and
+// contracts/protobuf. Outside of members that stay JSON, lone surrogates become U+FFFD, because
+// UTF-8 cannot represent them.
 
 type TerminalForm = Readonly<Record<string, unknown>>;
 
 interface TerminalMembers {
   readonly labels?: readonly TerminalForm[];
-  /** Unchanged JSON text. */
+  /** Metadata as unchanged JSON text. */
   readonly metadata?: string;
   readonly source: TerminalForm & { readonly timestamp: string | null };
   readonly decided_at: string;
@@ -99,9 +75,10 @@ interface TerminalMembers {
 }
 
 /**
- * Returns the input of an Avro encoder for contracts/avro/*.avsc. Unions are not wrapped; instants
+ * Returns the input of an Avro encoder for contracts/avro/*.avsc. Unions are not wrapped. Instants
  * are in milliseconds.
- * @param json of a decision, looked-up decision or receipt. @throws SyntaxError if it is not JSON
+ * @param json decision, looked-up decision or receipt
+ * @throws SyntaxError if it is not JSON
  */
 export function avroForm(json: string): TerminalForm {
   const { labels, source, decided_at, ...rest } = parsed(json);
@@ -115,8 +92,9 @@ export function avroForm(json: string): TerminalForm {
 
 /**
  * Returns the input of protobufjs's `fromObject` for contracts/protobuf/*.proto, parsed with
- * `keepCase`: names as in the file, enum values by name. null means that a field is not set.
- * @param json of a decision, looked-up decision or receipt. @throws SyntaxError if it is not JSON
+ * `keepCase`: field names as in the file, enum values by name. null means that a field is not set.
+ * @param json decision, looked-up decision or receipt
+ * @throws SyntaxError if it is not JSON
  */
 export function protobufForm(json: string): TerminalForm {
   const { status, labels, metadata, source, decided_at, ...rest } = parsed(json);
@@ -130,19 +108,25 @@ export function protobufForm(json: string): TerminalForm {
   };
 }
 
+const scanner = new JsonScanner([['metadata']]);
+const [found] = scanner.values as [ScannedValue];
+
 /** Parses everything except the metadata, with texts that UTF-8 can represent. */
 function parsed(json: string): TerminalMembers {
-  const at = memberSpan(json, 'metadata');
-  const rest = at === undefined ? json : `${json.slice(0, at.start)}null${json.slice(at.end)}`;
+  const bytes = Buffer.from(json);
+  if (scanner.scan(bytes) !== undefined) throw new SyntaxError('the record is not JSON');
+  const isMissing = found.type === MISSING;
+  const { start, end } = isMissing ? { start: 0, end: 0 } : found;
+  const rest = `${bytes.toString('utf8', 0, start)}${isMissing ? '' : 'null'}${bytes.toString('utf8', end)}`;
   const { labels, ...others } = parseKeepingDigits(rest) as TerminalMembers;
   return {
     ...(wellFormed(others) as TerminalMembers),
     ...(labels && { labels }),
-    ...(at && { metadata: json.slice(at.start, at.end).trim() }),
+    ...(!isMissing && { metadata: writtenText(found) }),
   };
 }
 
-/** @param extra name of the field for further members of the label */
+/** @param extra name of the field that receives the label's other members */
 function labelForm(
   { name, applied, explanation, ...more }: TerminalForm,
   extra: string,

@@ -1,23 +1,23 @@
 /**
  * Open batches of one shard, by content type. A batch is sealed when it reaches its maximum rows,
- * bytes or age, or when its offsets become too large for one journal record. The caller passes the
- * time in.
+ * bytes or age, or when its offsets become too large for one journal record. The caller passes in
+ * the time.
  */
 
 import type { ItemBatch } from './item-batch.ts';
 import type { ContentItem } from './record.ts';
 
-/** Share of the memory budget that intake may use (I7); a batch must fit into it. */
+/** Share of the memory budget that intake may use (I7). A batch must fit into it. */
 export const INTAKE_SHARE = 0.7;
 
-/** Number of items between two checks of `maxOffsetBytes`, to which so few items add little. */
+/** Number of items between two checks of `maxOffsetBytes`. That many items add little to the offsets. */
 export const OFFSET_CHECK_EVERY = 1024;
 
 export interface BatchLimits {
   readonly maxRows: number;
   readonly maxBytes: number;
   readonly maxAgeMs: number;
-  /** Maximum size of a job's encoded offsets, bytes: far below the largest message of Kafka. */
+  /** Maximum bytes of a job's encoded offsets, far below Kafka's maximum message size. */
   readonly maxOffsetBytes: number;
 }
 
@@ -28,8 +28,8 @@ export class ItemBuffers implements Disposable {
   readonly #batches = new Map<string, ItemBatch>();
 
   /**
-   * @param limitsOf limits of the batches of a type
-   * @param open opens a batch of a type, which can be sealed early with `seal`
+   * @param limitsOf returns the limits for batches of a type
+   * @param open opens a batch of a type; its `seal` seals the batch early
    * @param sealed receives each sealed batch
    */
   constructor(
@@ -53,8 +53,8 @@ export class ItemBuffers implements Disposable {
   }
 
   /**
-   * Time at which the next batch reaches its maximum age, on the caller's clock, ms; Infinity if no
-   * batch is open.
+   * Time in ms, on the caller's clock, at which the next batch reaches its maximum age. Infinity if
+   * no batch is open.
    */
   get nextDueMs(): number {
     let due = Infinity;
@@ -63,8 +63,8 @@ export class ItemBuffers implements Disposable {
   }
 
   /**
-   * Adds an item, whose age counts from `sinceMs`. If it does not fit into the open batch of its
-   * type, that batch is sealed. @throws if its row cannot be written; then no batch is sealed
+   * Adds an item, whose age counts from `sinceMs`. If the item does not fit into the open batch of
+   * its type, that batch is sealed. @throws if the row cannot be written; then no batch is sealed
    */
   add(item: ContentItem, sinceMs: number): void {
     const { maxBytes, maxOffsetBytes, maxRows } = this.#limitsOf(item.type);
@@ -93,7 +93,7 @@ export class ItemBuffers implements Disposable {
       if (nowMs >= this.#dueMs(batch)) this.#seal(batch);
   }
 
-  /** Seals the largest batch if the open ones hold at least `bytes`. */
+  /** Seals the largest batch if all open ones together hold at least `bytes`. */
   sealLargest(bytes: number): void {
     let held = 0;
     let largest: ItemBatch | undefined;
@@ -110,7 +110,7 @@ export class ItemBuffers implements Disposable {
     this.#batches.clear();
   }
 
-  /** Separate from `add`, where a closure would be created for every item. */
+  /** A separate method, because a closure in `add` would be created for every item. */
   #begin(type: string): ItemBatch {
     const batch: ItemBatch = this.#open(type, () => this.#seal(batch));
     return batch;

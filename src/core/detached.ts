@@ -1,7 +1,7 @@
 /** Copies of records and items that outlive the piece in which they were read. */
 import type { ContentItem, Header, JsonPart, SourceRecord } from './record.ts';
 
-/** Returns a copy of a record. The original would keep its whole fetch response in memory. */
+/** Returns a copy of a record, because the original keeps its whole fetch response in memory. */
 export function detached({
   partition,
   offset,

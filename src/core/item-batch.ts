@@ -1,4 +1,4 @@
-/** Items of one upload, kept as encoded rows and coordinates. No item outlives `add`. */
+/** Items of one upload, kept as encoded rows and coordinates. The batch keeps no reference to an item. */
 import type { EncodedBody, RowSink } from './bytes/row-sink.ts';
 import { BatchRecords } from './journal/job.ts';
 import type { Lease } from './ports/memory.ts';
@@ -16,7 +16,7 @@ export class ItemBatch implements Disposable {
   readonly links: TraceLinks | undefined;
   /** Sum of the items' bytes. */
   bytes = 0;
-  /** Arrival of the oldest item on the caller's clock, ms; Infinity if empty. */
+  /** Arrival time of the oldest item in ms, on the caller's clock. Infinity if the batch is empty. */
   sinceMs = Infinity;
   readonly #lease: Lease;
   #body: EncodedBody | undefined;
@@ -38,10 +38,7 @@ export class ItemBatch implements Disposable {
     return this.#lease.bytes;
   }
 
-  /**
-   * Adds an item, whose age counts from `sinceMs`. @throws the error of the sink; then the batch is
-   * unchanged
-   */
+  /** Adds an item, whose age counts from `sinceMs`. @throws the sink's error; then the batch is unchanged */
   add(item: ContentItem, sinceMs: number): void {
     const { links, records, sink } = this;
     try {
@@ -65,7 +62,7 @@ export class ItemBatch implements Disposable {
     return body;
   }
 
-  /** Marks the batch as complete: no item follows. */
+  /** Marks the batch as complete. No item may be added afterwards. */
   seal(): void {
     this.#lease.seal();
   }

@@ -1,6 +1,6 @@
 /**
- * Blocks of 256 offsets, ascending. A partly filled block has a bitmap. Any number of consecutive
- * full blocks share one entry.
+ * Ascending blocks of 256 offsets. A partly filled block has a bitmap. Consecutive full blocks
+ * share one entry, however many they are.
  */
 
 export const BLOCK = 256;
@@ -11,14 +11,12 @@ export const blockOf = (offset: number): number => Math.floor(offset / BLOCK);
 export const byteOf = (offset: number): number => (offset & (BLOCK - 1)) >> 3;
 
 export class OffsetBlocks {
-  /**
-   * Per entry: its first block and its number of blocks. If there are several, they are full.
-   */
+  /** First block and number of blocks of each entry. If an entry has several blocks, they are full. */
   #blocks: Float64Array<ArrayBuffer> = new Float64Array(0);
-  /** Per entry: bits of its first block. */
+  /** Bitmap of the first block of each entry. */
   #bits: Uint8Array<ArrayBuffer> = new Uint8Array(0);
   #entries = 0;
-  /** Result of the last search. */
+  /** Index of the entry that the last search found. */
   #near = 0;
   #size = 0;
 
@@ -38,7 +36,7 @@ export class OffsetBlocks {
 
   /** Returns the index of the first entry that ends after a block. */
   find(block: number): number {
-    // Offsets mostly come in ascending order.
+    // Offsets mostly arrive in ascending order, so the last result or its successor is checked first.
     if (this.#isFirstBehind(this.#near, block)) return this.#near;
     if (this.#isFirstBehind(this.#near + 1, block)) return ++this.#near;
     let [low, high] = [0, this.#entries];
@@ -58,7 +56,7 @@ export class OffsetBlocks {
     );
   }
 
-  /** Returns the index of the entry for this block alone, creating or splitting it off if needed. */
+  /** Returns the index of an entry for this block alone. Creates it, or splits it off a longer entry, if needed. */
   alone(block: number): number {
     const at = this.find(block);
     if (at === this.#entries || this.first(at) > block) {
@@ -75,7 +73,7 @@ export class OffsetBlocks {
     return at + 1;
   }
 
-  /** Replaces one byte in the bitmap of an entry for a single block. */
+  /** Replaces one byte in the bitmap of an entry that has a single block. */
   put(at: number, byte: number, bits: number): void {
     const index = at * BLOCK_BYTES + byte;
     this.#size += popcount(bits) - popcount(this.#bits[index] as number);
@@ -83,7 +81,7 @@ export class OffsetBlocks {
     if (bits === 0xff && this.isFull(at)) this.#join(at);
   }
 
-  /** Joins a full entry with adjacent full ones. */
+  /** Joins a full entry with its full neighbours. */
   #join(at: number): void {
     const next = at + 1;
     if (next < this.#entries && this.end(at) === this.first(next) && this.isFull(next)) {
@@ -93,9 +91,7 @@ export class OffsetBlocks {
     if (at > 0 && this.end(at - 1) === this.first(at) && this.isFull(at - 1)) this.#join(at - 1);
   }
 
-  /**
-   * Fills the blocks [from, to) with one entry, which replaces all that overlap them.
-   */
+  /** Fills the blocks [from, to). One entry replaces all entries that overlap them. */
   fill(from: number, to: number): void {
     let [low, high] = [from, to];
     const at = this.find(low);
@@ -132,7 +128,7 @@ export class OffsetBlocks {
     return copy;
   }
 
-  /** Returns the bitmap of `8 * bytes` offsets from offset `8 * low` on. */
+  /** Returns the bitmap of the `8 * bytes` offsets that start at `8 * low`. */
   bitmap(low: number, bytes: number): Uint8Array {
     const out = new Uint8Array(bytes);
     for (let at = 0; at < this.#entries; at++) {
@@ -184,7 +180,7 @@ export class OffsetBlocks {
     return (this.#blocks[at * 2] as number) + (this.#blocks[at * 2 + 1] as number);
   }
 
-  /** Byte of an entry's bitmap that contains `offset`. */
+  /** Returns the byte of an entry's bitmap that contains `offset`. */
   byte(at: number, offset: number): number {
     return this.#bits[at * BLOCK_BYTES + byteOf(offset)] as number;
   }

@@ -1,8 +1,8 @@
 /**
  * Set of offsets of one partition. Its memory depends only on the members (offset-blocks.ts), not
- * on the gaps: records of a compacted log may be 2^40 offsets apart.
+ * on the gaps, because records of a compacted log may be 2^40 offsets apart.
  *
- * Encoded in base64 as a bitmap or as runs (varints of the distances between changes of
+ * A set is encoded in base64 as a bitmap or as runs (varints of the distances between changes of
  * membership), whichever is smaller.
  */
 import { readUnsigned, writeUnsigned } from '../../packages/client/src/base/varint.ts';
@@ -10,7 +10,7 @@ import { BLOCK, blockOf, byteOf, OffsetBlocks } from './offset-blocks.ts';
 
 const BITMAP = 0;
 const RUNS = 1;
-/** Room for an offset as a varint. */
+/** Buffer in which an offset is encoded as a varint. */
 const NUMBER = new Uint8Array(8);
 
 /** Offsets [from, to). */
@@ -43,7 +43,7 @@ export class OffsetSet {
     );
   }
 
-  /** Adds an offset. @returns whether it was new. @throws RangeError if it is not a valid offset */
+  /** Adds an offset. @returns true if it was new @throws RangeError if it is not a valid offset */
   add(offset: number): boolean {
     assertOffset(offset);
     if (this.has(offset)) return false;
@@ -64,7 +64,7 @@ export class OffsetSet {
     if (low < high) this.#blocks.fill(low, high);
   }
 
-  /** Removes an offset. @returns whether it was a member */
+  /** Removes an offset. @returns true if it was a member */
   delete(offset: number): boolean {
     if (!this.has(offset)) return false;
     const at = this.#blocks.alone(blockOf(offset));
@@ -179,7 +179,7 @@ export class OffsetSet {
     return out.subarray(0, at);
   }
 
-  /** Decodes the text of `encode`. @throws RangeError if it is invalid */
+  /** Decodes the result of `encode`. @throws RangeError if it is invalid */
   static decode(text: string): OffsetSet {
     const set = new OffsetSet();
     if (text === '') return set;

@@ -1,6 +1,6 @@
 /**
- * State of one pipeline of an instance for the console, of bounded size. Times are wall clock, ms.
- * It never has content, keys or addresses (I6).
+ * State of one pipeline in an instance, for the console. Its size is bounded. Times are wall-clock
+ * times in ms. It never contains content, keys or addresses (I6).
  */
 
 /** Phase of a live job. */
@@ -9,55 +9,59 @@ export type JobPhase = 'uploading' | 'reviewing' | 'settling' | 'retrying';
 export interface PipelineView {
   readonly name: string;
   readonly kind: string;
+  /** Name of its service. */
+  readonly service: string;
   readonly group: string;
   readonly sourceTopic: string;
-  /** Id of this process in the owner records of the journal; null before the start is complete. */
+  /** Id of this process in the journal's owner records. null until the start is complete. */
   readonly instance: string | null;
-  /** Number of source records not read yet; null while unknown. */
+  /** Number of source records that have not been read yet. null while unknown. */
   readonly lag: number | null;
-  /** Records in flight by stage. `creating`: in sealed or parked batches, or being published. */
+  /** Records in flight by stage. `creating` has those in sealed or parked batches, or in a batch being created. */
   readonly records: Readonly<Record<'buffered' | 'creating' | JobPhase, number>>;
   /** Empty for a pipeline without lanes. */
   readonly lanes: readonly LaneView[];
-  /** Rows that the shards of this instance may still submit, by limit; empty without a quota. */
+  /** Rows that this instance's shards may still submit, by limit. Empty if there is no quota. */
   readonly quota: readonly QuotaView[];
-  /** K; null until the topics have been checked. Shards that are not assigned here belong to other members of the group. */
+  /** K, or null until the topics have been checked. Shards not assigned here belong to other members of the group. */
   readonly shardCount: number | null;
   readonly assigned: number;
   readonly shards: readonly ShardView[];
   readonly jobCount: number;
   readonly phases: Readonly<Record<JobPhase, number>>;
-  /** Sorted by age, the oldest first. */
+  /** Live jobs, oldest first. */
   readonly jobs: readonly JobView[];
   readonly waits: readonly WaitView[];
   readonly breakers: readonly BreakerView[];
-  /** Command in force, as the owned shards have read it; null if the pipeline runs. */
+  /** Current command, as the owned shards have read it. null if the pipeline is running. */
   readonly control: ControlView | null;
 }
 
-/** Records of a lane in flight. */
+/** Records in flight of a lane. */
 export interface LaneView {
   readonly name: string;
   readonly records: number;
-  /** null if there is none. */
+  /** null if the lane has no records. */
   readonly oldestEventMs: number | null;
 }
 
 export interface QuotaView {
-  readonly limit: 'rowsPerMinute' | 'rowsPerDay';
+  readonly limit: 'rowsPerMinute' | 'rowsPerDay' | 'rowsUnderReview';
   readonly left: number;
+  /** Time until more rows are free, ms; null if none are used, or if reviews must end first. */
+  readonly renewsMs: number | null;
 }
 
 export interface ShardView {
   readonly shard: number;
-  /** `lost` while the shard waits to be claimed again. */
+  /** `lost` until the shard is claimed again. */
   readonly state: 'owner' | 'claiming' | 'lost';
   readonly ownedSinceMs: number | null;
   /** Number of consecutive failed claims. */
   readonly failures: number;
   readonly jobs: number;
   readonly inFlight: number;
-  /** Number of source records not read yet; null while unknown. */
+  /** Number of source records that have not been read yet. null while unknown. */
   readonly lag: number | null;
   readonly partitions: number;
   /** Positions of the first few partitions. */
@@ -82,7 +86,7 @@ export interface JobView {
   readonly oldestEventMs: number;
   readonly rows: number;
   readonly left: number;
-  /** One unsettled record, as an argument for `explain`. */
+  /** Coordinate of one unsettled record, as an argument for `explain`. */
   readonly first: { readonly partition: number; readonly offset: number } | null;
   /** State in the service's last response, in the service's spelling. */
   readonly remoteState: string | null;
@@ -102,7 +106,7 @@ export interface BreakerView {
   readonly reason: string;
   /** Number of consecutive failed batches. */
   readonly failures: number;
-  /** Time at which one batch is let through as a probe. */
+  /** Time at which the next batch is let through as a probe. */
   readonly nextTryMs: number;
 }
 

@@ -1,8 +1,8 @@
 /**
  * Records as Kafka delivers and accepts them.
  *
- * Offsets are plain numbers: Kafka's 64-bit offsets exceed 2^53 only after 285 years at a million
- * records a second (ADR 0024); the Kafka adapter rejects an offset that is not a safe integer.
+ * Offsets are plain numbers. Kafka's 64-bit offsets exceed 2^53 only after 285 years at a million
+ * records a second (ADR 0024). The Kafka adapter rejects an offset that is not a safe integer.
  */
 import type { DeadLetterReason } from './outcome/dead-letter-reason.ts';
 
@@ -15,8 +15,8 @@ export type RecordHeaders = readonly Header[];
 export const NO_HEADERS: RecordHeaders = Object.freeze([]);
 
 /**
- * Returns the value of the last header with this name, as Kafka's own clients do; undefined if
- * there is none.
+ * Returns the value of the last header with this name, which is the one that Kafka's clients use,
+ * or undefined if there is none.
  */
 export function lastHeader(
   headers: RecordHeaders,
@@ -31,7 +31,7 @@ export interface SourceCoordinate {
   readonly offset: number;
 }
 
-/** Returns the key of a record in maps of records of one topic. */
+/** Returns a record's key in a map of records of one topic. */
 export const placeOf = ({ partition, offset }: SourceCoordinate): string =>
   `${partition}:${offset}`;
 
@@ -43,7 +43,7 @@ export interface SourceRecord extends SourceCoordinate {
   readonly headers: RecordHeaders;
 }
 
-/** A record to be produced. Its key selects the partition, as with Java's default partitioner. */
+/** Record to produce. Its key selects the partition in the same way as Java's default partitioner. */
 export interface OutgoingRecord {
   readonly key: Buffer | string | null;
   readonly value: Buffer | string | null;
@@ -51,47 +51,44 @@ export interface OutgoingRecord {
 }
 
 /**
- * Part of a scanned JSON text: a string with its quotes, or an object. It is a view of `bytes`;
- * `core/detached.ts` copies it.
+ * Part of a scanned JSON text: a string with its quotes, or an object. It is a view of `bytes`.
+ * `core/detached.ts` copies such parts.
  */
 export interface JsonPart {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
-  /** True if a string or a name in it contains a backslash. */
+  /** True if a string or a member name in it contains a backslash. */
   readonly hasEscapes: boolean;
 }
 
-/**
- * A decoded source record: one item to review. Its key, its header values and its parts may be
- * views of the record.
- */
+/** Decoded source record: one item to review. Its key, header values and parts may be views of the record. */
 export interface ContentItem extends SourceCoordinate {
   readonly timestampMs: number;
   readonly key: Buffer | null;
-  /** Key of its terminal record, if it differs from `key`. */
+  /** Key of the item's terminal record, if it differs from `key`. */
   readonly outputKey?: Buffer | null;
   /** Headers to copy to the terminal record. */
   readonly headers: RecordHeaders;
-  /** Content type of its batch. */
+  /** Content type of the item and its batch. */
   readonly type: string;
-  /** Name of its lane; undefined for the default lane. */
+  /** Name of the item's lane. undefined for the default lane. */
   readonly lane?: string | undefined;
-  /** A string: the content to review, the type of an imported record, or the id of a decision. */
+  /** JSON string: the content to review, the type of an imported record, or the id of a decision. */
   readonly content: JsonPart;
-  /** An object: the metadata, or the data of an imported record. Its whitespace is unchanged. */
+  /** JSON object: the metadata, or the data of an imported record. Its whitespace is unchanged. */
   readonly metadata: JsonPart;
-  /** A string: the decision that the producer expects, for comparison. */
+  /** JSON string: the decision that the producer expects, for comparison. */
   readonly expected: JsonPart | undefined;
-  /** Number of resets of the group before this record was read; part of the event id. */
+  /** Number of resets of the group before this record was read. It is part of the event id. */
   readonly replay: number;
-  /** Size of the item for the size limit of batches and the memory of rereads, bytes. */
+  /** Size of the item in bytes. Counts towards a batch's size limit and the memory of rereads. */
   readonly bytes: number;
 }
 
 export interface Poison {
   readonly reason: DeadLetterReason;
-  /** States what was expected and where; never has content (I6). */
+  /** States what was expected and where. Never contains content (I6). */
   readonly message: string;
   /** Exception class and stack frames of an internal error, for the log. */
   readonly crash?: string;

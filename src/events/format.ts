@@ -7,7 +7,7 @@ import type { DeadLetterReason } from '../core/outcome/dead-letter-reason.ts';
 import type { Poison, SourceRecord } from '../core/record.ts';
 
 /**
- * JSON text of a value: the value itself, a part of it, or a text generated from it. The text may
+ * JSON text of an event: the record's value, a part of it, or JSON generated from it. The JSON may
  * be invalid. Its numbers have all their digits.
  */
 export type ReadEvent =
@@ -28,27 +28,27 @@ export interface EventFormat {
    */
   prepare?(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> | undefined;
   /**
-   * Returns the reason why no value of a schema can be read, if that is certain. Waits for the
-   * registry as `prepare` does.
-   * @throws Error if the registry does not know the schema, or the signal's reason
+   * Returns the reason why no value of this schema can be read, or undefined if values may be
+   * readable. Waits for the registry as `prepare` does.
+   * @throws Error if the registry does not have the schema, or the signal's reason
    */
   judge?(schemaId: number, signal: AbortSignal): Promise<string | undefined>;
-  /** Maximum cost of `read`. Absent if it allocates nothing and returns a part of the value. */
+  /** Returns the maximum cost of `read`. Absent if `read` allocates nothing and returns a part of the value. */
   cost?(record: ValuedRecord): FormatCost;
   /** Reads a record for which `prepare` has nothing left to load. */
   read(record: ValuedRecord): ReadEvent;
 }
 
 export interface FormatCost {
-  /** Maximum memory in bytes in addition to the record, including the text. */
+  /** Maximum memory in bytes, including the JSON text but not the record. */
   readonly memory: number;
-  /** Maximum length of the text in bytes. */
+  /** Maximum length of the JSON text in bytes. */
   readonly text: number;
-  /** Maximum number of members and elements of the text, if expressions need them. */
+  /** Maximum number of members and elements of the JSON text. Counts only if expressions need them. */
   readonly values: number;
 }
 
-/** Returns the cost of a text that is part of the value. @param length size of the value in bytes */
+/** Returns the cost of JSON that is part of the value. @param length size of the value in bytes */
 export function jsonCost(length: number): FormatCost {
   // An element takes at least two bytes, including its comma.
   return { memory: 0, text: length, values: length / 2 };
@@ -72,7 +72,7 @@ export function textOf(value: Buffer | string | null | undefined): string | unde
 const BEFORE = Buffer.from('{"content":');
 const END = Buffer.from('}');
 
-/** Reads a text as the event `{content: TEXT}`, so that the default mapping finds it. */
+/** Reads plain text as the event `{content: TEXT}`, so that the default mapping finds it. */
 export const textFormat: EventFormat = {
   cost: textCost,
   read(record) {
@@ -93,7 +93,7 @@ export function textCost(record: SourceRecord): FormatCost {
   return { memory: bytes, text: bytes, values: 1 };
 }
 
-/** Returns the event `{content: TEXT}`; undefined if the bytes are not UTF-8. */
+/** Returns the event `{content: TEXT}`, or undefined if the bytes are not UTF-8. */
 export function contentEvent(bytes: Buffer, start: number, end: number): ReadEvent | undefined {
   const size = stringSize(bytes, start, end);
   if (size === undefined) return undefined;

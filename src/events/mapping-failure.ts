@@ -11,7 +11,7 @@ import {
 } from './expression/index.ts';
 import { typeOfFound } from './expression/input.ts';
 
-/** Failure of a mapping. The record becomes a dead letter. Messages never contain its content (I6). */
+/** Failure to map a record, which becomes a dead letter. Messages never contain content (I6). */
 export class MappingFailure extends Error {
   override readonly name = 'MappingFailure';
   readonly poison: Poison;
@@ -25,16 +25,16 @@ export class MappingFailure extends Error {
 /** Maximum length of an expression in a message. */
 const MAX_SHOWN = 60;
 
-/** One expression of a mapping, with its option: `source.mapping.content`. */
+/** One expression of a mapping, with the name of its option, such as `source.mapping.content`. */
 export class MappedPart {
   readonly option: string;
   readonly #text: string;
   readonly #input: EventInput;
   readonly #evaluate: Evaluate | undefined;
-  /** Number of the path, or -1 if the expression is not a path. */
+  /** Number of the registered path, or -1 if the expression is not a path. */
   readonly #path: number = -1;
 
-  /** @param input event for which it is evaluated @throws RangeError for an invalid expression */
+  /** @param input event for which the expression is evaluated @throws RangeError for an invalid expression */
   constructor(text: string, option: string, input: EventInput) {
     this.option = option;
     this.#text = text;
@@ -46,13 +46,13 @@ export class MappedPart {
     } else this.#path = input.addPath(expression);
   }
 
-  /** True if the value is part of the event. */
+  /** True if the expression is a path, so that its value is a part of the event. */
   get isPath(): boolean {
     return this.#evaluate === undefined;
   }
 
   /**
-   * Returns the value in the current event, or the result as JSON. It stays valid until the next
+   * Returns the value in the current event, or the expression's result as JSON. Valid until the next
    * call.
    * @param maxBytes maximum size of a result
    * @throws MappingFailure
@@ -61,7 +61,7 @@ export class MappedPart {
     if (this.#evaluate === undefined) return this.#input.valueAt(this.#path);
     try {
       const found = this.#evaluate(this.#input) ?? null;
-      // An expression may repeat the same large part of an event a million times.
+      // The result may contain the same large part of an event a million times.
       if (writtenUnits(found, maxBytes) > maxBytes) throw this.tooLarge(maxBytes);
       const json = Buffer.from(JSON.stringify(found));
       if (json.length > maxBytes) throw this.tooLarge(maxBytes);
@@ -72,12 +72,12 @@ export class MappedPart {
     }
   }
 
-  /** `"post.body" must be a string, but is null (source.mapping.content)` */
+  /** Example of a message: `"post.body" must be a string, but is null (source.mapping.content)` */
   mismatch(reason: DeadLetterReason, wanted: string, found: ScannedValue): MappingFailure {
     return this.failure(reason, `must be ${wanted}, but is ${typeOfFound(found)}`);
   }
 
-  /** `"post.body" is an empty string (source.mapping.content)` */
+  /** Example of a message: `"post.body" is an empty string (source.mapping.content)` */
   failure(reason: DeadLetterReason, what: string): MappingFailure {
     const text = this.#text;
     const short = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN - 1)}…` : text;
@@ -89,7 +89,7 @@ export class MappedPart {
     return this.failure('too_large', `has more than the ${maxBytes} bytes allowed`);
   }
 
-  /** @throws MappingFailure: `has 300 characters, more than the 256 of a content type` */
+  /** @throws MappingFailure with a message such as `has 300 characters, more than the 256 of a content type` */
   limit(size: number, most: number, unit: string, of: string): void {
     if (size > most)
       throw this.failure('too_large', `has ${size} ${unit}, more than the ${most} ${of}`);

@@ -15,9 +15,9 @@ interface ObjectRules {
   readonly required: boolean;
   /** Reason for the dead letter if the value does not follow these rules. */
   readonly reason: DeadLetterReason;
-  /** Maximum size of its JSON in bytes. */
+  /** Maximum size of the object's JSON in bytes. */
   readonly maxBytes: number;
-  /** Maximum number of its direct members, and of members and elements at all levels. */
+  /** Maximum number of the object's direct members, and of its members and elements at all levels. */
   readonly maxMembers: number;
   readonly maxValues: number;
 }

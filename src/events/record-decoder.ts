@@ -1,4 +1,4 @@
-/** Decodes source records into items, or reasons for dead letters, with the mapping of a kind. */
+/** Decodes source records into items, or into reasons for dead letters, with the mapping of a kind. */
 import {
   isAbsent,
   textOfString,
@@ -24,12 +24,15 @@ import {
 } from './format.ts';
 import { MappedPart, MappingFailure } from './mapping-failure.ts';
 
-export type RecordDecoder = Required<Pick<KindSteps, 'decode' | 'decodeCost'>>;
+export type RecordDecoder = Required<Pick<KindSteps, 'decode' | 'decodeCost'>> &
+  Pick<KindSteps, 'isOutsideSample'>;
 
 export interface DecoderOptions {
+  /** See `KindSteps.isOutsideSample`. */
+  readonly isOutsideSample?: KindSteps['isOutsideSample'];
   /** Expression that selects the records to process. Default: all records. */
   readonly filter?: string | undefined;
-  /** Lanes by name; the first that matches has the item. Default: none. */
+  /** Rules of lanes by name. The first that matches an item applies. Default: none. */
   readonly lanes?: Readonly<Record<string, LaneRule>> | undefined;
   /** Expression for the key of the terminal record. Default: the key of the source record. */
   readonly outputKey?: string | undefined;
@@ -42,7 +45,7 @@ export interface DecoderOptions {
 /** Parts of an item that a kind maps from an event. */
 type MappedItem = Pick<ContentItem, 'type' | 'content' | 'metadata' | 'expected'>;
 
-/** Content of a lane: what has one of the types, or what the expression is true for. */
+/** Rule of a lane. Matches items that have one of the types, or for which the expression is true. */
 export interface LaneRule {
   readonly types?: readonly string[] | undefined;
   readonly when?: string | undefined;
@@ -51,18 +54,18 @@ export interface LaneRule {
 /** Maps the current event of an input. @param again see `KindSteps.decode` */
 type MapEvent = (again: { readonly type: string } | undefined) => MappedItem;
 
-/** Memory of an item in addition to its own bytes: reference, delimiters, and objects. */
+/** Bytes of memory per item in addition to its content: reference, delimiters, and objects. */
 const ITEM_OVERHEAD_BYTES = 128;
-/** Limit on keys, which should not carry content. */
+/** Maximum size of a key. Keys should not carry content. */
 const MAX_KEY_BYTES = 64 * 1024;
 
 /**
  * Compiles a decoder. It never throws, and its messages never contain content of a record (I6).
- * @param mapping compiles the mapping of a kind.
+ * @param mapping compiles the mapping of a kind
  * @throws RangeError for an invalid expression
  */
 export function compileDecoder(
-  { filter, lanes, outputKey, headers: names, nullValues }: DecoderOptions,
+  { isOutsideSample, filter, lanes, outputKey, headers: names, nullValues }: DecoderOptions,
   format: Pick<EventFormat, 'read' | 'cost'>,
   mapping: (input: EventInput) => MapEvent,
 ): RecordDecoder {
@@ -78,6 +81,7 @@ export function compileDecoder(
     format.cost?.(record) ?? jsonCost(valueLengthOf(record));
 
   const decode: RecordDecoder['decode'] = (record, replay, again) => {
+    if (again === undefined && isOutsideSample?.(record)) return { skip: 'sample' };
     if (!hasValue(record)) {
       if (nullValues === 'skip' && again === undefined) return { skip: 'null_value' };
       return poison('null_value', 'the record has no value');
@@ -88,9 +92,9 @@ export function compileDecoder(
     if (invalid !== undefined) return { poison: invalid };
     try {
       if (isWanted && again === undefined && !isWanted()) return { skip: 'filter' };
-      // Members are listed because spreads took 0.5 µs and 300 bytes of garbage per record.
+      // The members are listed, because spreading objects took 0.5 µs and 300 bytes of garbage per record.
       const { type, content, metadata, expected } = map(again);
-      // Items that are read again keep the lane of their batch.
+      // Items that are reread keep the lane of their batch.
       const lane = again === undefined ? laneOf?.(type) : undefined;
       const { partition, offset, timestampMs, key } = record;
       const headers = pickHeaders(record.headers, names);
@@ -121,6 +125,7 @@ export function compileDecoder(
   };
 
   return {
+    ...(isOutsideSample && { isOutsideSample }),
     decode,
     decodeCost(record) {
       if (!hasValue(record)) return 0;
@@ -138,8 +143,8 @@ export function partOf({ bytes, start, end, hasEscapes }: ScannedValue): JsonPar
 }
 
 /**
- * Compiles the rules of lanes. @returns the lane of the current event, given its type; undefined for
- * the default lane. @throws RangeError on an invalid expression
+ * Compiles the rules of lanes. The function takes the type of the current event and returns its
+ * lane, or undefined for the default lane. @throws RangeError for an invalid expression
  */
 function compileLanes(
   lanes: Readonly<Record<string, LaneRule>>,
@@ -155,8 +160,9 @@ function compileLanes(
 }
 
 /**
- * Compiles a condition on records, which holds for true, but not for false and null. For any other
- * result, and for an expression that fails, it throws MappingFailure, so that mistakes are noticed.
+ * Compiles a condition on records. The function returns true for the result true, and false for
+ * false and null. It throws MappingFailure for any other result and if the evaluation fails, so
+ * that mistakes become visible as dead letters.
  * @throws RangeError for an invalid expression
  */
 function compileCondition(text: string, option: string, input: EventInput): () => boolean {
@@ -171,7 +177,7 @@ function compileCondition(text: string, option: string, input: EventInput): () =
 
 const LOWER_T = 0x74;
 
-/** Returns a string or a number as a key, or null if the expression finds nothing. @throws MappingFailure */
+/** Returns a string or a number as a key, or null if the event has no such value. @throws MappingFailure */
 function keyOf(part: MappedPart): Buffer | null {
   const found = part.find();
   if (isAbsent(found)) return null;

@@ -1,4 +1,4 @@
-/** Content type of an event. Used by reviews and imports. */
+/** Mapping of an event's content type, for reviews and imports. */
 import {
   isAbsent,
   textOfString,
@@ -19,20 +19,20 @@ export type TypeSource =
   | { readonly constant: string }
   | {
       readonly field: string;
-      /** Types by the values found. Numbers, true and false are looked up by their JSON text. */
+      /** Content types by the value found. Numbers, true and false are looked up by their JSON text. */
       readonly map?: Readonly<Record<string, string>> | undefined;
-      /** Type for a value that is missing or not in the map. Without it, the record becomes a dead letter. */
+      /** Content type for a value that is missing or not in the map. If absent, the record becomes a dead letter. */
       readonly otherwise?: string | undefined;
     };
 
 const OPTION = 'source.mapping.type';
-/** Types appear in the record of the job, in metrics, and in each call about the batch. */
+/** Maximum length of a content type. Types are part of journal records, metrics, and each call about a batch. */
 const MAX_TYPE_LENGTH = 256;
 
 /**
- * Compiles a mapping. The function returns the type of the current event, or throws MappingFailure.
- * If its argument `accepted` is true, the event was accepted before and the list of allowed types
- * does not apply.
+ * Compiles a mapping. The function returns the content type of the current event, or throws
+ * MappingFailure. If its argument `accepted` is true, the event was accepted before, and the list
+ * of allowed types does not apply.
  * @throws RangeError for an invalid expression
  */
 export function compileType(
@@ -69,18 +69,18 @@ function finder(source: TypeSource, input: EventInput): () => string {
     const is = typeOfFound(found);
     throw isAbsent(found)
       ? part.failure('no_type', `must be one of the values of ${OPTION}.map, but is ${is}`)
-      : part.failure('type_not_allowed', `is ${is} that ${OPTION}.map does not have`);
+      : part.failure('type_not_allowed', `is ${is} that is not in ${OPTION}.map`);
   };
 }
 
-/** Text of the last value found. Many events share it, so its string is reused. */
+/** Converter that reuses the string of the last value, because consecutive events often have the same type. */
 class LastText {
   readonly #json = Buffer.alloc(MAX_TYPE_LENGTH);
   #length = -1;
   #text: string | undefined;
 
   of(found: ScannedValue): string | undefined {
-    // A missing value still has the position of an earlier one.
+    // A missing value still has the position of an earlier value.
     if (found.type === MISSING) return undefined;
     const { bytes, start, end } = found;
     const json = this.#json;
@@ -94,7 +94,7 @@ class LastText {
   }
 }
 
-/** Returns a string, a number, true or false as text, otherwise undefined. 10.00 becomes 10. */
+/** Returns a string, a number, true or false as a string, otherwise undefined. 10.00 becomes 10. */
 function scalarText(found: ScannedValue): string | undefined {
   if (found.type === STRING) return textOfString(found);
   if (found.type === NUMBER) return String(Number(writtenText(found)));

@@ -1,17 +1,18 @@
-/** Connection to the cluster for single requests, without a consumer. Retries transient failures. */
+/** Connection to the cluster for individual requests, without a consumer. Retries transient failures. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PartitionRange } from '../core/ports/kafka.ts';
+import type { PartitionRange, TopicSpec } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { Client, type ConnectOptions, clusterOf } from './connect.ts';
 import { explain, isTransient, protocolErrorOf, type RequestedAccess, toOffset } from './errors.ts';
+import { ConfigResourceTypes } from './kafkajs/patches.ts';
 import type { KafkaBroker, KafkaCluster, PartitionMetadata } from './kafkajs/shapes.ts';
 
-/** Retries of kafkajs's own requests: to connect, and for metadata. */
+/** Retries of requests that kafkajs itself sends, to connect and for metadata. */
 const RETRY = { initialRetryTime: 100, retries: 2 };
 const METADATA_MAX_AGE_MS = 300_000;
 const CLOSE_GRACE_MS = 500;
 const PATIENCE_MS = 3_000;
-/** Pause before the first retry; doubles. The markers of a transaction take a few milliseconds. */
+/** Pause before the first retry; doubles. Short, because writing a transaction's markers takes a few ms. */
 const FIRST_RETRY_MS = 5;
 const MAX_RETRY_MS = 2_000;
 
@@ -31,7 +32,7 @@ export class ClusterConnection {
   /** Explanation of the last transient failure, if no request has succeeded since. */
   lastFailure: string | undefined;
 
-  /** @param patienceMs time for retries after the first failure of a request */
+  /** @param patienceMs time in which a request is retried after its first failure */
   constructor(connect: ConnectOptions, logger: Logger, patienceMs = PATIENCE_MS) {
     this.#connect = connect;
     this.#logger = logger;
@@ -39,7 +40,7 @@ export class ClusterConnection {
   }
 
   /**
-   * Runs a request. Repeats it with refreshed metadata while its failure is transient.
+   * Sends a request. Repeats it with refreshed metadata as long as its failure is transient.
    * @param what completes the message "cannot …"
    * @throws Error with cause and remedy, or the signal's reason once it is aborted
    */
@@ -69,8 +70,9 @@ export class ClusterConnection {
         const { security } = this.#connect;
         giveUpMs ??= performance.now() + patienceMs;
         const why = explain(error, { principal: security?.principal, ...access });
-        if (!isTransient(error) || performance.now() >= giveUpMs) {
-          // kafkajs requests all topics that it knows, and fails for all of them if one is missing.
+        if (!isTransient(error) || (failures > 0 && performance.now() >= giveUpMs)) {
+          // The next request opens a new connection. kafkajs refreshes all topics that a connection
+          // was used for, and fails for all of them if one is missing.
           if (this.#open === open) this.#open = undefined;
           throw new Error(`cannot ${what}: ${why}`, { cause: error });
         }
@@ -108,10 +110,55 @@ export class ClusterConnection {
 const close = ({ client, cluster }: OpenCluster, graceMs = CLOSE_GRACE_MS) =>
   client.close(() => cluster.disconnect(), graceMs);
 
-/** Returns the broker for requests that any broker can serve. */
+/** Returns a broker for requests that any broker can serve. */
 export async function controllerOf(cluster: KafkaCluster): Promise<KafkaBroker> {
   await cluster.refreshMetadataIfNecessary();
   return await cluster.findControllerBroker();
+}
+
+/** Returns the partitions of a topic, or undefined if it does not exist. */
+export async function partitionsOf(
+  cluster: KafkaCluster,
+  topic: string,
+): Promise<readonly PartitionMetadata[] | undefined> {
+  const broker = await controllerOf(cluster);
+  try {
+    const { topicMetadata } = await broker.metadata([topic]);
+    return topicMetadata[0]?.partitionMetadata ?? [];
+  } catch (error) {
+    if (protocolErrorOf(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return undefined;
+    throw error;
+  }
+}
+
+/** Returns the effective settings of a topic, keyed by Kafka's names. @param names default: all */
+export async function settingsOf(
+  cluster: KafkaCluster,
+  topic: string,
+  names?: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const { resources } = await (await controllerOf(cluster)).describeConfigs({
+    resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configNames: names }],
+  });
+  const entries = resources[0]?.configEntries ?? [];
+  return new Map(entries.map(({ configName, configValue }) => [configName, configValue ?? '']));
+}
+
+const CREATE_TIMEOUT_MS = 15_000;
+
+/** Creates a topic. @param validateOnly checks whether it could be created, without creating it */
+export async function createTopic(
+  cluster: KafkaCluster,
+  topic: string,
+  { partitions: numPartitions, replicationFactor, settings }: TopicSpec,
+  validateOnly: boolean,
+): Promise<void> {
+  const configEntries = [...settings].map(([name, value]) => ({ name, value }));
+  await (await controllerOf(cluster)).createTopics({
+    validateOnly,
+    timeout: CREATE_TIMEOUT_MS,
+    topics: [{ topic, numPartitions, replicationFactor, configEntries }],
+  });
 }
 
 const COORDINATOR_TYPES = { group: 0, transaction: 1 } as const;
@@ -128,7 +175,7 @@ export async function coordinatorOf(
   });
 }
 
-/** Returns a group with Kafka's names. A group that does not exist has the state `Dead`. */
+/** Describes a group in Kafka's terms. A group that does not exist has the state `Dead`. */
 export async function describeGroup(cluster: KafkaCluster, id: string) {
   const coordinator = await coordinatorOf(cluster, 'group', id);
   const [group] = (await coordinator.describeGroups({ groupIds: [id] })).groups;
@@ -148,13 +195,13 @@ export async function knownPartitions(
   await cluster.addMultipleTargetTopics([topic]);
   await cluster.refreshMetadataIfNecessary();
   const known = cluster.findTopicPartitionMetadata(topic);
-  if (known.length === 0) throw retriable(new Error(`the metadata lack topic ${topic}`));
+  if (known.length === 0) throw retriable(new Error(`the metadata has no topic ${topic}`));
   return known;
 }
 
 /**
- * Returns the brokers that lead the partitions, each with the partitions that it leads.
- * @throws Error for a partition that does not exist. Transient, because the metadata may be old
+ * Returns the leaders of the partitions, each with the partitions that it leads.
+ * @throws Error (transient, because the metadata may be old) for a partition that does not exist
  */
 export async function leadersOf(
   cluster: KafkaCluster,
@@ -198,7 +245,8 @@ export async function listOffsets(
 
 /**
  * Returns start and end of partitions for a read_committed consumer.
- * @throws RangeError if the brokers return no offset, since a default would restart the topic
+ * @throws RangeError if the brokers return no offset. A default offset would read the topic again
+ * from its start
  */
 export async function rangesOf(
   cluster: KafkaCluster,

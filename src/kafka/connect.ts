@@ -1,4 +1,4 @@
-/** Kafka clients: one kafkajs instance per use, whose sockets can all be closed at once. */
+/** Kafka clients. Each use has a kafkajs instance of its own, whose sockets can all be closed at once. */
 
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -18,22 +18,22 @@ import type { KafkaCluster } from './kafkajs/shapes.ts';
 import type { Security } from './security/security.ts';
 import { SecurityError } from './security/security-error.ts';
 
-/** Requests to which brokers respond only after other group members have acted. */
+/** Requests that a broker holds until other group members have acted. Their duration is not silence. */
 const HELD_BACK = /^(JoinGroup|SyncGroup)$/;
-/** Time without a request after which a broker is forgotten, because it may be gone permanently. */
+/** Time without a request after which a broker is no longer tracked, because it may be gone permanently. */
 const FORGOTTEN_MS = 60_000;
 
 interface BrokerState {
-  /** Start of the silence (monotonic clock, ms); undefined since the last response. */
+  /** Start of the silence (monotonic clock, ms). undefined if the broker has responded since. */
   unansweredMs: number | undefined;
   lastSentMs: number;
   inFlight: number;
 }
 
 /**
- * Silence of brokers. A broker's silence begins with its first request or connection attempt after
- * its last response. A frozen broker neither closes nor refuses connections, so a failed request
- * would reveal it only after its timeout.
+ * Silence of brokers, which begins with the first request or connection attempt after a broker's
+ * last response. It shows a frozen broker early. Such a broker neither closes nor refuses
+ * connections, so a failed request would show it only after the timeout.
  */
 export class BrokerSilence {
   readonly #now: () => number;
@@ -46,7 +46,7 @@ export class BrokerSilence {
 
   /**
    * Records a request or a connection attempt.
-   * @returns a function to call at its end, with whether the broker has responded
+   * @returns a function to call at its end, with true if the broker has responded
    */
   sent(broker: string, what: string): (answered: boolean) => void {
     const nowMs = this.#now();
@@ -80,22 +80,23 @@ export class BrokerSilence {
 // kafkajs's log, written through the project's logger at the levels that operators need.
 
 /**
- * Lines that are normal while brokers start, groups form or a client closes, and rejections that
- * the adapter reports itself with the remedy. `Response …` lines repeat the error of their request.
+ * Log lines that are normal while brokers start, groups form or a client closes, and rejections
+ * that this adapter reports itself with the remedy. `Response …` lines repeat the error of their
+ * request.
  */
 const BENIGN =
   /\bResponse \w+\(key|this Kafka client is closed|given up before it was open|with an old epoch|coordinator is loading|coordinator is not available|load(ing)? in progress|not aware of this member|rebalanc|needs to have a valid member id|concurrent operation on the same transaction|not the (correct )?coordinator|leadership election/i;
 
-/** Maximum number of different lines of a client in five minutes: a few per broker of a large cluster. */
+/** Maximum number of different lines that a client logs in five minutes: a few per broker of a large cluster. */
 const MOST_LINES = 200;
 
 /** Fields that never contain content or secrets (I6). All others are dropped. */
 const FIELDS = ['broker', 'groupId', 'memberId', 'topic', 'partition', 'error'] as const;
 
 /**
- * Returns the `logCreator` for kafkajs. Errors become warnings, because the adapter reports those
- * that persist. Repeated lines become debug lines: every producer logs an absent broker at every
- * retry.
+ * Returns the `logCreator` for kafkajs. Errors become warnings, because the adapter itself reports
+ * those that persist. Repeated lines become debug lines, because every producer logs an absent
+ * broker at each retry.
  */
 export function clientLog(
   logger: Logger,
@@ -117,14 +118,14 @@ export function clientLog(
 }
 
 export interface ConnectOptions {
-  /** `host:port` of some brokers, through which the others are found. */
+  /** `host:port` of some brokers, from which the client finds the others. */
   readonly brokers: readonly string[];
   readonly clientId: string;
   /** Absent for plain connections without a login. */
   readonly security?: Security;
-  /** Operations on each topic (READ, WRITE, READ and WRITE), for messages about missing rights. */
+  /** Operations on each topic (READ, WRITE, or both), for messages about missing rights. */
   readonly uses?: ReadonlyMap<string, string>;
-  /** Operation on the group, for the same messages. Default: READ. */
+  /** Operation on the group, for messages about missing rights. Default: READ. */
   readonly groupUse?: string;
   /** Observer of requests and responses. */
   readonly silence?: BrokerSilence;
@@ -138,7 +139,7 @@ const KEEP_ALIVE_MS = 60_000;
 const TLS_ALERT = 0x15;
 const TLS_MAJOR = 3;
 
-/** A kafkajs instance. Uses must not share one: its clients share a cache of committed offsets. */
+/** A kafkajs instance. Each use needs its own, because its clients share a cache of committed offsets. */
 export class Client {
   readonly kafka: KafkaClient;
   readonly #security: Security | undefined;
@@ -169,15 +170,15 @@ export class Client {
   }
 
   /**
-   * Ends the client. `disconnect` gets `graceMs`; then all sockets are closed, and no new one can
-   * be opened. Idempotent, never throws.
+   * Closes the client. First gives `disconnect` up to `graceMs`, then closes all sockets and allows
+   * no new ones. Idempotent, never throws.
    */
   async close(disconnect: () => Promise<unknown>, graceMs: number): Promise<void> {
     if (this.#closed) return;
     await settledWithin(disconnect(), graceMs);
     this.#closed = true;
     for (const socket of this.#sockets) {
-      // kafkajs rejects the requests in flight only if the socket ends with an error.
+      // kafkajs rejects its requests in flight only if the socket ends with an error.
       if (socket.writableEnded) socket.destroy();
       else socket.destroy(new Error(CLIENT_CLOSED));
     }
@@ -200,8 +201,8 @@ export class Client {
 }
 
 /**
- * Some brokers respond to a plain-text request with a TLS alert before they close the connection.
- * kafkajs would read the alert as the length of a very long response.
+ * Recognises a TLS alert, which some brokers send in response to plain text before they close the
+ * connection. kafkajs would read the alert as the length of a very long response.
  */
 function noticeTls(socket: Socket): Socket {
   return socket.once('data', (first: Buffer) => {
@@ -216,7 +217,7 @@ function noticeTls(socket: Socket): Socket {
 
 /**
  * Returns the cluster connection inside a kafkajs consumer, which kafkajs passes to assigners. It
- * serves requests that need no group. The consumer never runs, so its group never exists.
+ * can send requests that need no group. The consumer never runs, so its group never exists.
  */
 export function clusterOf(client: Client, metadataMaxAgeMs: number): KafkaCluster {
   let cluster: unknown;

@@ -1,11 +1,11 @@
-/** Failures of Kafka: the meaning of kafkajs's errors, and the remedies for operators. */
+/** Interpretation of kafkajs's errors, and remedies for operators. */
 import type { TransactionFailure } from '../core/ports/kafka.ts';
 import { CLOSED_IN_HANDSHAKE, SecurityError, tlsRemedy } from './security/security-error.ts';
 
 /** Message of the error that a socket factory throws after its client was closed (connect.ts). */
 export const CLIENT_CLOSED = 'this Kafka client is closed';
 
-/** Access that a request needs, as far as the caller knows it. Used to name a missing right (ACL). */
+/** Access that a request needs, as far as its caller specifies it. Used in messages about missing rights (ACLs). */
 export interface RequestedAccess {
   /** Operation on the topic: READ, WRITE, DESCRIBE_CONFIGS, CREATE. */
   readonly operation?: string | undefined;
@@ -15,7 +15,7 @@ export interface RequestedAccess {
   readonly groupOperation?: string | undefined;
   /** Prefix of the transactional ids. */
   readonly transactionalIds?: string | undefined;
-  /** `User:…`, the principal as which brokers know this client. */
+  /** Principal of this client at the brokers: `User:…`. */
   readonly principal?: string | undefined;
 }
 
@@ -27,9 +27,9 @@ type KafkaFailure = Error & {
   readonly retriable?: unknown;
   /** `host:port` of a connection that failed. */
   readonly broker?: unknown;
-  /** Topic that a response rejected (kafkajs/response-patches.ts). */
+  /** Topic that the broker rejected (kafkajs/response-patches.ts). */
   readonly topic?: unknown;
-  /** SASL mechanisms that the listener offers (same file). */
+  /** SASL mechanisms that the listener offers (kafkajs/response-patches.ts). */
   readonly offered?: readonly string[];
 };
 
@@ -57,16 +57,16 @@ function firstIn<T>(error: unknown, pick: (cause: KafkaFailure) => T | undefined
 const securityErrorOf = (error: unknown) =>
   firstIn(error, (cause) => (cause instanceof SecurityError ? cause : undefined));
 
-/** Returns the protocol error (`MESSAGE_TOO_LARGE`, …) in an error or its causes. */
+/** Returns the name of the protocol error (`MESSAGE_TOO_LARGE`, …) in an error or its causes. */
 export function protocolErrorOf(error: unknown): string | undefined {
   return firstIn(error, ({ type, message }) => {
     if (typeof type !== 'string') return undefined;
-    // kafkajs's table ends at code 88.
+    // kafkajs's table of protocol errors ends at code 88.
     return message === 'Unknown error code 90' ? 'PRODUCER_FENCED' : type;
   });
 }
 
-/** Returns true if an error comes from a client that was closed on purpose. */
+/** Returns true if the cause of an error is a client that was closed on purpose. */
 export function isClientClosed(error: unknown): boolean {
   return [...causesOf(error)].some(({ message }) => message.includes(CLIENT_CLOSED));
 }
@@ -99,10 +99,10 @@ const TRANSACTION_FAILURES: readonly (readonly [TransactionFailure, RegExp])[] =
   ],
 ];
 
-/** Responses to EndTxn that prove that it had no effect. Others may follow a durable commit. */
+/** Responses to EndTxn which prove that it had no effect. After other errors, the commit may have succeeded. */
 const COMMIT_REFUSED = /^(TRANSACTIONAL_ID_AUTHORIZATION_FAILED|UNSUPPORTED_VERSION)$/;
 
-/** While `sending`, no commit has been requested, so nothing can have become visible. */
+/** Phase of a transaction. In `sending`, no commit has been requested, so nothing can have become visible. */
 export type TransactionPhase = 'sending' | 'committing';
 
 export function transactionFailure(error: unknown, phase: TransactionPhase): TransactionFailure {
@@ -117,7 +117,7 @@ const REFUSED =
 
 /**
  * Classifies the failure of a tool's request. `refused`: a retry does not help. `unreachable`: no
- * response, or none in time. undefined: the error does not come from Kafka.
+ * response arrived in time. undefined: the error does not come from Kafka.
  */
 export function requestFailure(error: unknown): 'refused' | 'unreachable' | undefined {
   const security = securityErrorOf(error);
@@ -133,7 +133,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   UNKNOWN_TOPIC_OR_PARTITION: 'create the topic, or correct its name',
   INCONSISTENT_GROUP_PROTOCOL:
     'another kind of consumer uses this group id: stop it, or choose another group id',
-  INVALID_REPLICATION_FACTOR: 'choose one that is not above the number of brokers',
+  INVALID_REPLICATION_FACTOR: 'choose a replication factor that is not above the number of brokers',
   INVALID_SESSION_TIMEOUT:
     "choose a session timeout between the broker's group.min.session.timeout.ms and group.max.session.timeout.ms",
   INVALID_TRANSACTION_TIMEOUT:
@@ -160,7 +160,7 @@ const MISSING_RIGHTS: Readonly<
   CLUSTER_AUTHORIZATION_FAILED: () => 'this operation on the cluster',
 };
 
-/** `grant WRITE on topic decisions to User:connector (docs/kafka-security.md)` */
+/** Returns a remedy such as `grant WRITE on topic decisions to User:connector (docs/kafka-security.md)`. */
 function missingRight(type: string, error: unknown, access: RequestedAccess): string | undefined {
   const refused = firstIn(error, ({ topic }) => (typeof topic === 'string' ? topic : undefined));
   const right = MISSING_RIGHTS[type]?.(access, refused);
@@ -179,7 +179,7 @@ export function explain(error: unknown, access: RequestedAccess = {}): string {
   const type = protocolErrorOf(error);
   const message = error instanceof Error ? error.message : String(error);
   if (type !== undefined) {
-    // Already explained.
+    // The message already has an explanation.
     if (message.includes(`${type}: `)) return message;
     const offered = firstIn(error, (cause) => cause.offered);
     return [
@@ -210,8 +210,8 @@ function handshakeFailure(error: unknown): string | undefined {
 }
 
 /**
- * Returns true if certificates or missing TLS keep this client out. A broker that closes the
- * connection during a handshake may come back.
+ * Returns true if the handshake failed because of certificates or missing TLS. A connection that
+ * the broker closed during the handshake does not count, because the broker may come back.
  */
 function isHandshakeFailure(error: unknown): boolean {
   return (
@@ -220,10 +220,10 @@ function isHandshakeFailure(error: unknown): boolean {
   );
 }
 
-/** Offset that a JavaScript number cannot represent (ADR 0024). A log with such offsets cannot be read. */
+/** Offset that a JavaScript number cannot represent exactly (ADR 0024). A log with such offsets cannot be read. */
 export class UnusableOffset extends RangeError {
   override readonly name = 'UnusableOffset';
-  /** A retry does not help. */
+  /** A retry cannot help. */
   readonly retriable = false;
 
   constructor(offset: string) {

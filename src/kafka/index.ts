@@ -1,7 +1,6 @@
-/** Kafka adapter: implements the ports in src/core/ports with kafkajs. The only entry point for the rest of the project. */
+/** Kafka adapter: implements the ports of src/core/ports with kafkajs. Other folders import only this file. */
 import type { Logger } from '../core/ports/telemetry.ts';
 import { KafkaAdmin } from './admin/admin.ts';
-import { KafkaClusterInspector } from './admin/cluster-inspector.ts';
 import { KafkaTopicScan } from './admin/topic-scan.ts';
 import { BrokerSilence, type ConnectOptions } from './connect.ts';
 import type { GroupOptions } from './consumer/group-options.ts';
@@ -35,7 +34,7 @@ export function connectKafka(given: ConnectOptions, logger: Logger) {
     /** Producer of commands to all shards of a pipeline. */
     controlProducer: (producers: ProducersOptions, shards: readonly number[]) =>
       new KafkaShardProducer(shards, options, producers, lookUp, logger, 'control'),
-    /** Producer of a replay. It commits the group's offsets of the dead letters, and has no journal. */
+    /** Producer of a replay. It has no journal, and commits the replay group's offsets on the dead-letter topic. */
     replayProducer: ({ deadLetters, ...producer }: ReplayProducerOptions) =>
       new KafkaShardProducer(
         [],
@@ -46,10 +45,9 @@ export function connectKafka(given: ConnectOptions, logger: Logger) {
         producer.groupId,
       ),
     sourceReader: (reader: SourceReaderOptions) => new KafkaSourceReader(options, reader, logger),
-    /** Reader for tools. @param limitsOf returns the limits for a topic that the connector does not write itself */
+    /** Reader for tools. @param limitsOf returns the limits of a topic that the connector does not write itself */
     scan: (limitsOf?: (topic: string) => ReadLimits | undefined) =>
       new KafkaTopicScan(options, admin, logger, limitsOf),
-    inspector: () => new KafkaClusterInspector(options, logger),
     /** Closes the admin connection; groups, producers and readers are closed by their openers. Idempotent. */
     async close() {
       await admin.close();

@@ -1,14 +1,23 @@
 /**
- * Ports to the Content Review Service, implemented by `packages/client/src/client.ts`.
- * Every method rejects with a ServiceError or the signal's reason.
+ * Ports to the Content Review Service. `packages/client/src/client.ts` implements them. Every
+ * method rejects with a ServiceError or the signal's reason.
  */
+import type {
+  BatchView,
+  CreatedBatch,
+  CreatedImport,
+  DecisionView,
+  ImportView,
+} from '../../packages/client/src/service/answers.ts';
 
 interface CallSettings {
   readonly signal: AbortSignal;
+  /** Awaited before each request of a call, including retries; not for transfers. */
+  readonly beforeRequest?: (signal: AbortSignal) => Promise<void>;
 }
 
 interface Uploads {
-  /** PUT to a presigned URL with Content-Length and exactly this Content-Type, without authorization. */
+  /** PUT to a presigned URL without authorization, with Content-Length and exactly this Content-Type. */
   upload(
     url: string,
     body: Buffer,
@@ -16,58 +25,24 @@ interface Uploads {
   ): Promise<unknown>;
 }
 
-export interface NewBatch {
-  readonly batchId: string;
-  /** Presigned URL. Secret (I6). */
-  readonly uploadUrl: string;
-}
-
-export interface BatchState {
-  /** batch_status in the spelling of the service. */
-  readonly rawStatus: string;
-  /** Presigned URL. Secret (I6). Present if the batch is finished. */
-  readonly downloadUrl: string | undefined;
-  readonly counts: { readonly success: number | undefined; readonly error: number | undefined };
-}
+export type BatchState = Pick<BatchView, 'rawStatus' | 'downloadUrl'> & {
+  readonly counts: Pick<BatchView['counts'], 'success' | 'error'>;
+};
 
 export interface ReviewService extends Uploads {
-  /** POST /v1/batches */
-  createBatch(type: string, call: CallSettings): Promise<NewBatch>;
-  /** GET /v1/batches/{batch_id} */
+  createBatch(type: string, call: CallSettings): Promise<CreatedBatch>;
   getBatch(batchId: string, call: CallSettings): Promise<BatchState>;
   /** GET of a presigned URL, as a stream. */
   download(url: string, call: CallSettings): AsyncIterable<Buffer> | Promise<AsyncIterable<Buffer>>;
 }
 
-export interface NewImport {
-  readonly importId: string;
-  /** Presigned URL. Secret (I6). */
-  readonly uploadUrl: string;
-}
-
-export interface ImportState {
-  /** import_status in the spelling of the service. */
-  readonly rawStatus: string;
-}
-
 export interface ImportService extends Uploads {
-  /** POST /v1/import */
-  createImport(call: CallSettings): Promise<NewImport>;
-  /** GET of the status of an import; its path is configured. */
-  getImport(importId: string, call: CallSettings): Promise<ImportState>;
+  createImport(call: CallSettings): Promise<CreatedImport>;
+  getImport(importId: string, call: CallSettings): Promise<Pick<ImportView, 'rawStatus'>>;
 }
 
-export interface FoundDecision {
-  /** decision_status in the spelling of the service. */
-  readonly rawStatus: string;
-  /** JSON text of the metadata object, with its digits. */
-  readonly metadataJson: string;
-  readonly result: string | null;
-  /** JSON text of the label objects, with their digits; null if there are none. */
-  readonly labelsJson: string | null;
-}
+export type FoundDecision = Omit<DecisionView, 'decisionId' | 'status'>;
 
 export interface LookupService {
-  /** GET /v1/decisions/{decision_id} */
   getDecision(decisionId: string, call: CallSettings): Promise<FoundDecision>;
 }

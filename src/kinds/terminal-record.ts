@@ -1,12 +1,12 @@
-/** Terminal records of all kinds: the common members around the members of the kind. */
+/** Terminal records of all kinds: common members around the members of each kind. */
 import { isUtf8 } from 'node:buffer';
 import { DEAD_LETTER_HEADERS, eventId } from '../core/outcome/dead-letter.ts';
 import type { JobContext } from '../core/ports/pipeline-kind.ts';
 import type { Header, OutgoingRecord, RecordHeaders, SourceCoordinate } from '../core/record.ts';
 
-// Parts common to the terminal records of all kinds: their source, and an id for deduplication.
+// Common parts of terminal records: their source, and an id for deduplication.
 
-/** Header for consumers that deduplicate. Replaces a source header of this name. */
+/** Header by which consumers can deduplicate. Replaces a source header with the same name. */
 const EVENT_ID_HEADER = DEAD_LETTER_HEADERS.eventId;
 
 /** Source of a terminal record: an item, or a record that no longer exists. */
@@ -25,10 +25,10 @@ export function terminalKey({ key, outputKey }: TerminalSource): Buffer | string
   return outputKey === undefined ? key : outputKey;
 }
 
-/** Latest time of a Date in ms. Timestamps of a producer that counts in nanoseconds exceed it. */
+/** Latest time of a JavaScript Date, in ms. Timestamps from a producer that counts in nanoseconds exceed it. */
 export const MAX_DATE_MS = 8.64e15;
 
-/** Returns the JSON members of `source` without its braces and its topic. */
+/** Returns the JSON members of `source`, without braces and without the topic. */
 export function sourceMembers({ partition, offset, key, timestampMs }: TerminalSource): string {
   return (
     `"partition":${partition},"offset":${offset},"key":${keyJson(key)}` +
@@ -36,7 +36,7 @@ export function sourceMembers({ partition, offset, key, timestampMs }: TerminalS
   );
 }
 
-/** Returns the headers of a terminal record: the copied ones, and the event id. */
+/** Returns the headers of a terminal record: the copied headers, and the event id. */
 export function terminalHeaders(headers: RecordHeaders | undefined, id: string): RecordHeaders {
   const own: Header = [EVENT_ID_HEADER, id];
   return headers === undefined
@@ -44,7 +44,7 @@ export function terminalHeaders(headers: RecordHeaders | undefined, id: string):
     : [...headers.filter(([name]) => name !== EVENT_ID_HEADER), own];
 }
 
-/** Returns a key as JSON. A key that is not text becomes base64, with a member that marks it. */
+/** Returns a key as JSON. Bytes that are not UTF-8 become base64, with a member that says so. */
 export function keyJson(key: Buffer | string | null): string {
   if (key === null) return 'null';
   if (typeof key === 'string') return JSON.stringify(key);
@@ -60,9 +60,9 @@ export interface RecordError {
 
 /**
  * Assembles a terminal record.
- * @param topic the source topic
+ * @param topic name of the source topic
  * @param members JSON members of the kind, without braces
- * @throws RangeError if the time of the job is invalid
+ * @throws RangeError if the job's time is invalid
  */
 export function terminalRecord(
   topic: string,
@@ -76,7 +76,7 @@ export function terminalRecord(
     `,${sourceMembers(source)}},"decided_at":"${new Date(decidedAtMs).toISOString()}"}`;
   return {
     key: terminalKey(source),
-    // Converted to bytes at once: a concatenated string keeps its parts alive, thousands of times per chunk.
+    // Converts to bytes at once. A concatenated string would keep its parts alive, thousands of times per chunk.
     value: Buffer.from(value),
     headers: terminalHeaders(source.headers, id),
   };

@@ -1,7 +1,8 @@
 /**
- * Wrapper that keeps unexpected exceptions of a pipeline kind from ending a shard. An exception
- * about one record becomes the poison of that record; one about a call to the service counts as a
- * response that violates the API contract. Callers of a row sink catch its exceptions.
+ * Wrapper that prevents unexpected exceptions of a pipeline kind from ending the shard. An
+ * exception about a record becomes that record's poison. An exception in a call to the service
+ * counts as a response that violates the API contract. Exceptions of a row sink are handled by its
+ * callers.
  */
 import { ServiceError } from '../../packages/client/src/base/service-error.ts';
 import type { ServiceCall } from '../core/outcome/failure-table.ts';
@@ -11,7 +12,7 @@ import type { SourceRecord } from '../core/record.ts';
 import type { InternalErrors } from './context/errors.ts';
 
 export function guardedKind(kind: PipelineKind, internal: InternalErrors): PipelineKind {
-  /** Reports an error of a call. @returns the error to throw */
+  /** Reports an error of a call, if it is unexpected. @returns the error to throw */
   function failed(operation: ServiceCall, where: object, signal: AbortSignal, error: unknown) {
     if (signal.aborted || error instanceof ServiceError) return error;
     internal.report(operation, where, crashOf(error));
@@ -50,13 +51,14 @@ export function guardedKind(kind: PipelineKind, internal: InternalErrors): Pipel
 
   const steps = {
     name: kind.name,
+    ...(kind.isOutsideSample && { isOutsideSample: kind.isOutsideSample }),
     ...(kind.prepare && { prepare: kind.prepare }),
     ...(kind.decodeCost && {
       decodeCost: (record: SourceRecord) => {
         try {
           return kind.decodeCost?.(record) ?? 0;
         } catch {
-          // Decoding the record will throw the exception again.
+          // Decoding the record will throw the same exception, which is then reported.
           return 0;
         }
       },

@@ -1,4 +1,5 @@
 /** Gauges and readiness of a pipeline, computed from the reports of its workers. */
+import type { PipelineView } from '../core/pipeline-view.ts';
 import type { Labels, Metrics } from '../core/ports/telemetry.ts';
 import { FRESH_MS } from './context/end-offsets.ts';
 import { earliest } from './limits/in-flight.ts';
@@ -6,9 +7,9 @@ import type { Losses } from './shard/losses.ts';
 import type { ShardWorker, WorkerReport } from './shard/worker.ts';
 
 const CONTROL_STATES = ['paused', 'draining', 'drained'] as const;
-/** Maximum number of unread partitions that a reason names. */
+/** Maximum number of unreadable partitions that a reason lists. */
 const MAX_UNREAD = 3;
-const QUOTA_LIMITS = ['rowsPerMinute', 'rowsPerDay'] as const;
+const QUOTA_LIMITS = ['rowsPerMinute', 'rowsPerDay', 'rowsUnderReview'] as const;
 const PHASES = ['uploading', 'reviewing', 'settling', 'retrying'] as const;
 
 /** Returns the current lag, or undefined if it is unknown. */
@@ -18,7 +19,7 @@ export function lagOf(reports: readonly WorkerReport[], nowMs: number): number |
   return reports.reduce((sum, { lag }) => sum + lag, 0);
 }
 
-/** Returns the records in flight of each lane, over all shards. */
+/** Returns the records in flight of each lane, summed over the shards. */
 export function lanesOf(reports: readonly Pick<WorkerReport, 'lanes'>[]) {
   const parts = Map.groupBy(
     reports.flatMap(({ lanes }) => [...lanes]),
@@ -32,15 +33,17 @@ export function lanesOf(reports: readonly Pick<WorkerReport, 'lanes'>[]) {
 }
 
 /** Returns the rows left of each limit of the quota, over all shards. */
-export function quotaOf(reports: readonly Pick<WorkerReport, 'quota'>[]) {
+export function quotaOf(reports: readonly Pick<WorkerReport, 'quota'>[]): PipelineView['quota'] {
   const all = reports.flatMap(({ quota }) => quota ?? []);
   return QUOTA_LIMITS.flatMap((limit) => {
     const left = all.reduce((sum, quota) => sum + quota[limit], 0);
-    return all.length === 0 || left === Infinity ? [] : [{ limit, left }];
+    if (all.length === 0 || left === Infinity) return [];
+    const renewsMs = earliest(all.map((quota) => quota.renewsMs[limit]));
+    return [{ limit, left, renewsMs: renewsMs === Infinity ? null : renewsMs }];
   });
 }
 
-/** @param open number of records that came in and were neither settled nor released (`Ledger`) */
+/** @param open number of records that were consumed or recovered, and neither settled nor released (`Ledger`) */
 export function publishGauges(
   metrics: Metrics,
   labels: Labels,
@@ -86,9 +89,9 @@ export function publishGauges(
 }
 
 /**
- * Returns the reasons why assigned shards do not work: claims in progress, repeated losses, and
- * partitions that cannot be read.
- * @param unread descriptions of the partitions that cannot be read
+ * Returns the reasons why assigned shards do not make progress: claims in progress, repeated
+ * losses, unreadable partitions.
+ * @param unread descriptions of the unreadable partitions
  */
 export function shardProblems(
   assigned: readonly number[],

@@ -1,4 +1,4 @@
-/** Builds the state of a pipeline that the console shows (core/pipeline-view.ts). */
+/** Builds the state of a pipeline for the console (core/pipeline-view.ts). */
 import type {
   ControlView,
   JobPhase,
@@ -15,20 +15,20 @@ import type { Losses } from './shard/losses.ts';
 import type { JobReport } from './shard/owned-shard.ts';
 import type { ShardWorker } from './shard/worker.ts';
 
-/** Limits that keep a view below 100 kB at 200 shards with thousands of batches. */
+/** Maximum numbers of entries. They keep a view below 100 kB with 200 shards and thousands of batches. */
 const MAX_JOBS = 50;
 const MAX_SHARDS = 256;
 /** Maximum number of source partitions shown for a shard. */
 const MAX_POSITIONS = 4;
 const MAX_BREAKERS = 20;
 const MAX_WAITERS = 8;
-/** Maximum length of a content type. */
+/** Maximum length of a content type that is shown. */
 const TYPE_CHARACTERS = 120;
 
 export interface Seen {
   readonly kind: string;
   readonly options: PipelineOptions;
-  /** undefined before the start is complete. */
+  /** undefined until the start is complete. */
   readonly context: PipelineContext | undefined;
   /** undefined if unknown. */
   readonly lag: number | undefined;
@@ -41,7 +41,7 @@ export interface Seen {
 }
 
 export function viewPipeline({ kind, options, context, lag, slots }: Seen): PipelineView {
-  const { name, source } = options;
+  const { name, service, source } = options;
   const jobs = slots
     .flatMap(({ shard, worker }) => (worker?.owned?.jobs ?? []).map((job) => ({ ...job, shard })))
     .sort((a, b) => a.job.record.createdMs - b.job.record.createdMs);
@@ -59,6 +59,7 @@ export function viewPipeline({ kind, options, context, lag, slots }: Seen): Pipe
   return {
     name,
     kind,
+    service,
     group: source.group,
     sourceTopic: source.topic,
     instance: context?.instance ?? null,
@@ -80,7 +81,7 @@ export function viewPipeline({ kind, options, context, lag, slots }: Seen): Pipe
   };
 }
 
-/** Returns the hold with the newest revision among the owned shards; null if there is none. */
+/** Returns the hold with the newest revision among the owned shards, or null if there is none. */
 function viewControl(controls: readonly ShardControl[]): ControlView | null {
   const newest = controls.toSorted((a, b) => b.revision - a.revision).find(({ hold }) => hold);
   if (newest?.hold === undefined) return null;

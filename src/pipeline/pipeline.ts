@@ -1,5 +1,5 @@
 /**
- * One pipeline in this process: a member of the consumer group with a worker for each shard that
+ * One pipeline in this process: a member of the consumer group, with one worker for each shard that
  * the group assigns to it.
  */
 import pLimit from 'p-limit';
@@ -26,7 +26,7 @@ import { journalResized, prepareTopics } from './shard/prepare-topics.ts';
 import { ShardWorker, type WorkerReport } from './shard/worker.ts';
 
 const REPORT_MS = 1000;
-/** Maximum waits of a stop, for transactions and then for uploads, before it leaves the group. */
+/** Maximum waits during a stop, first for transactions and then for uploads, before the member leaves the group. */
 const TRANSACTIONS_MS = 2_000;
 const UPLOADS_MS = 1_000;
 
@@ -42,20 +42,20 @@ export class Pipeline {
   readonly #budget: MemoryBudget;
   readonly #onRefused: (error: Error) => void;
   readonly #slots = new Map<number, Slot>();
-  /** Partitions by shard in the newest generation. */
+  /** Source partitions by shard, in the newest generation. */
   #assigned: ReadonlyMap<number, readonly number[]> = new Map();
   #context: PipelineContext | undefined;
   readonly #stopping = new AbortController();
   readonly #retired = new Set<ShardWorker>();
-  /** Reason why this process is not a member of the group. */
+  /** Reason why this process is not a member of the group, if so. */
   #leftBecause: string | undefined;
   #cancelReport: (() => void) | undefined;
-  /** Reports the partitions that wait because they cannot be read. */
+  /** Reports partitions as waiting because they cannot be read. */
   #hold: ((who: readonly string[]) => void) | undefined;
-  /** undefined if unknown. */
+  /** Lag of the pipeline. undefined if unknown. */
   #lag: number | undefined;
 
-  /** @param onRefused called when the pipeline must not continue; its error should end the process */
+  /** @param onRefused called if the pipeline must not continue; its error should end the process */
   constructor(
     ports: PipelinePorts,
     options: PipelineOptions,
@@ -66,14 +66,14 @@ export class Pipeline {
     this.#options = options;
     this.#budget = budget;
     this.#onRefused = onRefused;
-    // Set at once, because the process is not ready before every pipeline has joined its group.
+    // Set before the start, because the process is ready only once every pipeline has joined its group.
     ports.health.notReady(
       this.#condition,
       'not reached yet: the service and the schemas come first',
     );
   }
 
-  /** Resolves after the group has been joined. @throws RefusedError, or an error of Kafka */
+  /** Resolves once the group has been joined. @throws RefusedError, or an error of Kafka */
   async start(): Promise<void> {
     const options = this.#options;
     const { name, concurrency, source } = options;
@@ -100,7 +100,7 @@ export class Pipeline {
       lanes: new Lanes(options.lanes, options.objective.ageMs),
       typeLimit: new TypeLimit(options.maxTypes, logger),
       limits: {
-        // Encoding uses one thread, so a second body at a time would only take more memory.
+        // Encoding uses one thread, so encoding two bodies concurrently would only take more memory.
         encodes: inTurn(pLimit(1)),
         uploads: inTurn(pLimit(concurrency.transfers)),
         polls: pLimit(concurrency.requests),
@@ -123,14 +123,14 @@ export class Pipeline {
 
   /**
    * Stops intake, waits for running transactions, and leaves the group. Jobs continue at the
-   * service; the next owner resumes them. Idempotent.
+   * service, and the next owner resumes them. Idempotent.
    */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the connector stops'));
     this.#cancelReport?.();
     this.#context?.ends.stop();
     this.#assigned = new Map();
-    // A hanging call must not keep this member in the group: others would wait for its shards.
+    // A call that hangs must not keep this member in the group, because other members would wait for its shards.
     const released = [...this.#slots.values()].map(({ worker }) =>
       worker?.release('the connector stops', true),
     );
@@ -144,7 +144,7 @@ export class Pipeline {
     await this.#ports.reader.close();
   }
 
-  /** Returns the current state for the console, in time proportional to the number of live jobs. */
+  /** Returns the current state for the console. Takes time proportional to the number of live jobs. */
   view(): PipelineView {
     const slots = [...this.#assigned.keys()]
       .sort((a, b) => a - b)
@@ -195,15 +195,16 @@ export class Pipeline {
   }
 
   #left(reason: string): void {
-    // Workers keep their shards, since fencing prevents a second owner. Uploads wait for the group.
+    // Workers keep their shards, because fencing prevents a second owner from committing. Uploads
+    // wait for the group.
     this.#ports.logger.warn({ reason }, 'left the consumer group');
     this.#leftBecause = reason;
     this.#publishReadiness();
   }
 
   /**
-   * Returns the reason why this process is not a member of the group, if so. Heartbeats are checked
-   * as well, because a frozen broker does not close its connections.
+   * Returns the reason why this process is not a member of the group, or undefined if it is one.
+   * Heartbeats are checked too, because a frozen broker does not close its connections.
    */
   #absence(): string | undefined {
     const { clock, group } = this.#ports;
@@ -212,10 +213,10 @@ export class Pipeline {
       return `not a member of group ${source.group}: ${this.#leftBecause}`;
     const silentMs = clock.monotonic() - group.lastHeardMs();
     if (silentMs < kafka.sessionTimeoutMs) return undefined;
-    return `the brokers have not answered group ${source.group} for ${Math.floor(silentMs / 1000)} s: are they up, and can they be reached?`;
+    return `the brokers have not responded to group ${source.group} for ${Math.floor(silentMs / 1000)} s: are they up, and can they be reached?`;
   }
 
-  /** Partitions of the owned shards; none while this process is not a member of the group. */
+  /** Returns the partitions of the owned shards. Empty while this process is not a member of the group. */
   #ownedPartitions(): number[] {
     if (this.#absence() !== undefined) return [];
     return [...this.#slots.values()].flatMap(({ worker }) =>
@@ -279,7 +280,7 @@ export class Pipeline {
     this.#onRefused(new RefusedError(message, { cause: error.cause ?? error }));
   }
 
-  /** Claims a lost shard again after a confirmed membership: two owners would fence each other permanently. */
+  /** Claims a lost shard again, once the membership is confirmed: otherwise two owners could keep fencing each other. */
   async #reclaim(shard: number, slot: Slot, error: unknown): Promise<void> {
     if (error instanceof RefusedError || error instanceof JournalFormatError) {
       this.#refuse(new RefusedError(`shard ${shard}: ${error.message}`, { cause: error }));
@@ -306,7 +307,7 @@ export class Pipeline {
     this.#claim(shard, slot, partitions);
   }
 
-  /** Returns undefined while a shard has no worker: it was lost and will be claimed again. */
+  /** Returns the lag, or undefined while an assigned shard was lost and has no worker yet. */
   #lagNow(reports: readonly WorkerReport[]): number | undefined {
     const isWorkedOn = [...this.#assigned.keys()].every((shard) => this.#slots.get(shard)?.worker);
     return isWorkedOn ? lagOf(reports, this.#ports.clock.monotonic()) : undefined;
@@ -320,7 +321,7 @@ export class Pipeline {
   #publish(): void {
     const { admin, clock, metrics } = this.#ports;
     const { name } = this.#options;
-    // Retired workers may still have a running transaction.
+    // Retired workers are included, because they may still have a running transaction.
     const workers = [...[...this.#slots.values()].map(({ worker }) => worker), ...this.#retired];
     const reports = workers.flatMap((worker) => worker?.report() ?? []);
     for (const { worker, losses } of this.#slots.values()) losses.look(worker, clock.monotonic());

@@ -1,8 +1,8 @@
 /**
  * Health of the process (I8): its loops for liveness, its conditions for readiness.
  *
- * Liveness depends on the loops only. A loop that reports a wait for the broker or the service is
- * alive however long the wait takes, because a restart would not help. A loop that neither made
+ * Liveness depends only on the loops. A loop that reports a wait for the broker or the service is
+ * alive however long it waits, because a restart would not help. A loop that has neither made
  * progress nor reported a wait is stuck.
  */
 import type { HealthReporter, Metrics } from '../core/ports/telemetry.ts';
@@ -14,7 +14,7 @@ interface ConditionReport {
 }
 
 interface HealthOptions {
-  /** Silence after which a loop is stuck, ms. */
+  /** Time in ms without a report after which a loop is stuck. */
   readonly stuckAfterMs: number;
   /** Monotonic clock, ms; default `performance.now`. */
   readonly now?: () => number;
@@ -23,7 +23,7 @@ interface HealthOptions {
 interface Loop {
   readonly sinceMs: number;
   readonly reason?: string;
-  /** Maximum duration of the wait, ms. */
+  /** Maximum duration of the wait in ms. */
   readonly atMostMs: number;
 }
 
@@ -43,12 +43,12 @@ export class Health implements HealthReporter {
   }
 
   /**
-   * Reports that a loop waits for something external. If `atMostMs` is given, the loop counts as
-   * stuck after `atMostMs` plus the threshold without another report.
+   * Reports that a loop waits for something external. If `atMostMs` is given, the loop is stuck
+   * once it has not reported for `atMostMs` plus the threshold.
    */
   waiting(name: string, reason: string, atMostMs = Infinity): void {
     const loop = this.#loops.get(name);
-    // A repeated unbounded wait keeps its start, so that /livez shows its whole duration.
+    // A wait without a limit that is reported again keeps its start, so that /livez shows its whole duration.
     const isUnbounded = atMostMs === Infinity && loop?.atMostMs === atMostMs;
     if (isUnbounded && loop.reason === reason) return;
     this.#loops.set(name, { sinceMs: this.#now(), reason, atMostMs });
@@ -62,7 +62,7 @@ export class Health implements HealthReporter {
     this.#conditions.set(name, { name, ready: true });
   }
 
-  /** @param reason tells operators what to check; never contains secrets (I6) */
+  /** @param reason states what operators should check; never contains secrets (I6) */
   notReady(name: string, reason: string): void {
     this.#conditions.set(name, { name, ready: false, reason });
   }
@@ -73,7 +73,7 @@ export class Health implements HealthReporter {
       const silentMs = now - sinceMs;
       const isStuck = silentMs > this.#stuckAfterMs + atMostMs;
       const state = isStuck ? 'stuck' : 'reason' in wait ? 'waiting' : 'running';
-      // Seconds since its last progress, or since its wait began.
+      // Seconds since the loop's last progress, or since its wait began.
       return { name, state, seconds: Math.round(silentMs) / 1_000, ...wait };
     });
     return { ok: loops.every(({ state }) => state !== 'stuck'), loops };

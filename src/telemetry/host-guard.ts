@@ -1,13 +1,14 @@
 /**
- * Guard against requests from other sites. A page of another site can make a local user's browser
- * send requests here: to a name that resolves to this machine (DNS rebinding), or as cross-site
- * requests. Headers that no page can set reveal both.
+ * Protection against requests from other sites. A page of another site can make a local user's
+ * browser send requests here: through a name that resolves to this machine (DNS rebinding), or as
+ * cross-site requests. Headers that pages cannot set show both.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 
 /**
- * @param bound address that `listenHost` resolved to
- * @returns the reason to refuse a request, to be sent to the client; undefined if it is allowed
+ * @param bound address to which `listenHost` was resolved
+ * @returns the reason for refusing a request, to be sent to the client, or undefined if it is
+ * allowed
  */
 export function refusal(
   listenHost: string,
@@ -23,7 +24,7 @@ export function refusal(
   return 'http.host is a loopback address: Host must be localhost or 127.0.0.1, also behind a proxy';
 }
 
-/** True if a script of another site sent the request; a followed link does not count. */
+/** True if a script of another site sent the request. Following a link does not count. */
 export function isForeignScript(headers: IncomingHttpHeaders): boolean {
   return ['cross-site', 'same-site'].includes(String(headers['sec-fetch-site']));
 }

@@ -10,41 +10,33 @@ import type { Health } from './health.ts';
 import { refusal } from './host-guard.ts';
 import type { PromMetrics } from './metrics.ts';
 
-/** Inverse of the share of time that rendering may take. */
+/** Minimum age of the text, as a multiple of the time that rendering it took. */
 const TIMES_AS_LONG = 20;
 const MAX_AGE_MS = 1_000;
 
-/** Text of /metrics, shared by concurrent scrapers: 120 of them delayed the probes. */
-export class MetricsPage {
-  readonly #render: () => Promise<string>;
-  readonly #now: () => number;
-  #text: Promise<string> | undefined;
-  #untilMs = 0;
-
-  /** @param now monotonic clock, ms */
-  constructor(metrics: PromMetrics, health: Health, now: () => number) {
-    this.#render = () => {
-      health.publish(metrics);
-      return metrics.render();
-    };
-    this.#now = now;
-  }
-
-  async text(): Promise<string> {
-    const startedMs = this.#now();
-    if (this.#text !== undefined && startedMs < this.#untilMs) return await this.#text;
-    this.#untilMs = startedMs + MAX_AGE_MS;
-    this.#text = this.#render();
+/** Returns the text of /metrics, shared by concurrent scrapers: 120 of them delayed the probes. @param now monotonic clock, ms */
+export function metricsPage(
+  metrics: PromMetrics,
+  health: Health,
+  now: () => number,
+): () => Promise<string> {
+  let text: Promise<string> | undefined;
+  let untilMs = 0;
+  return async () => {
+    const startedMs = now();
+    if (text !== undefined && startedMs < untilMs) return await text;
+    untilMs = startedMs + MAX_AGE_MS;
+    health.publish(metrics);
+    text = metrics.render();
     try {
-      return await this.#text;
+      return await text;
     } finally {
-      const tookMs = this.#now() - startedMs;
-      this.#untilMs = startedMs + Math.min(MAX_AGE_MS, TIMES_AS_LONG * tookMs);
+      untilMs = startedMs + Math.min(MAX_AGE_MS, TIMES_AS_LONG * (now() - startedMs));
     }
-  }
+  };
 }
 
-// An import would also load Node's undici for exports that are not used here: 50 ms and 3 MiB.
+// An import would also load Node's undici for unused exports, which takes 50 ms and 3 MiB.
 const { createServer } = process.getBuiltinModule('node:http');
 
 interface TelemetryServerOptions {
@@ -54,16 +46,17 @@ interface TelemetryServerOptions {
   readonly metrics: PromMetrics;
   readonly health: Health;
   readonly logger: Logger;
-  /** Pages at all other paths. */
+  /** Pages for all other paths. */
   readonly pages?: Pages | undefined;
 }
 
-export interface PageRequest {
+/** Returns undefined for a path without a page. */
+export type Pages = (request: {
   readonly path: string;
-  /** Part after the question mark. */
+  /** Part of the address after the question mark. */
   readonly query: string;
   readonly headers: IncomingHttpHeaders;
-}
+}) => Promise<PageResponse | undefined>;
 
 export interface PageResponse {
   readonly status: number;
@@ -71,13 +64,8 @@ export interface PageResponse {
   readonly body: Buffer | string;
 }
 
-export interface Pages {
-  /** @returns undefined for a path without a page */
-  answer(request: PageRequest): Promise<PageResponse | undefined>;
-}
-
 export interface TelemetryServer {
-  /** `http://host:port` with the actual port. */
+  /** Address of the server, `http://host:port`, with the actual port. */
   readonly url: string;
   readonly port: number;
   /** Closes open connections and frees the port. Idempotent. */
@@ -89,60 +77,16 @@ const CLIENT_TIMEOUT_MS = 5_000;
 /** Maximum time from accepting a connection to the last header of its first request. */
 const HEADERS_TIMEOUT_MS = 2_000;
 const CHECK_MS = 1_000;
-/** Maximum silence of a connection, in case a client does not read its response. */
+/** Maximum time without traffic on a connection, because a client may not read its response. */
 const SILENCE_MS = 60_000;
-const MAX_CONNECTIONS = 128;
 
-/**
- * Open connections, oldest first. Every new one is accepted. If there are too many, the oldest
- * without a request is closed, or else the oldest. Idle connections therefore cannot block a probe.
- */
-class Connections {
-  /** Number of requests in progress, by connection. */
-  readonly #open = new Map<Socket, number>();
-
-  add(socket: Socket): void {
-    if (this.#open.size >= MAX_CONNECTIONS) this.#dropOne();
-    this.#open.set(socket, 0);
-    socket.once('close', () => this.#open.delete(socket));
-  }
-
-  /**
-   * Counts a request until its response has been sent. If another one is in progress on the
-   * connection, closes it: Node reads thousands of requests ahead and would render all responses.
-   * @returns false if the connection was closed
-   */
-  busy(socket: Socket, response: ServerResponse): boolean {
-    if (this.#open.get(socket) !== 0) {
-      socket.destroy();
-      return false;
-    }
-    this.#change(socket, 1);
-    response.once('close', () => this.#change(socket, -1));
-    return true;
-  }
-
-  #change(socket: Socket, by: 1 | -1): void {
-    const requests = this.#open.get(socket);
-    if (requests !== undefined) this.#open.set(socket, requests + by);
-  }
-
-  #dropOne(): void {
-    const all = [...this.#open];
-    const [socket] = all.find(([, requests]) => requests === 0) ?? all[0] ?? [];
-    if (socket === undefined) return;
-    this.#open.delete(socket);
-    socket.destroy();
-  }
-}
-
-/** @throws Error that names the option to change if it cannot listen on the address */
+/** @throws Error that contains the option to change, if the server cannot listen on the address */
 export async function startTelemetryServer(
   options: TelemetryServerOptions,
 ): Promise<TelemetryServer> {
   const { host, logger, metrics, health } = options;
-  const metricsPage = new MetricsPage(metrics, health, () => performance.now());
-  const connections = new Connections();
+  const metricsText = metricsPage(metrics, health, () => performance.now());
+  const busy = new WeakSet<Socket>();
   const server = createServer(
     {
       requestTimeout: CLIENT_TIMEOUT_MS,
@@ -151,11 +95,15 @@ export async function startTelemetryServer(
       connectionsCheckingInterval: CHECK_MS,
     },
     (request, response) => {
-      if (!connections.busy(request.socket, response)) return;
+      const { socket } = request;
+      // Node reads thousands of requests ahead, and would render a response to each.
+      if (busy.has(socket)) return void socket.destroy();
+      busy.add(socket);
+      response.once('close', () => busy.delete(socket));
       // Discards the body, which no path uses.
       request.resume();
       const respond = async () => {
-        const { status, headers, body } = await answer(request, options, metricsPage, address);
+        const { status, headers, body } = await answer(request, options, metricsText, address);
         response.writeHead(status, headers).end(body);
       };
       respond().catch((error: unknown) => {
@@ -165,9 +113,8 @@ export async function startTelemetryServer(
     },
   );
   server.timeout = SILENCE_MS;
-  server.on('connection', (socket) => connections.add(socket));
   const { port, address } = await listen(server, host, options.port);
-  // Accepting may fail later (too many open files), which must not end the process.
+  // The server may later fail to accept a connection (too many open files). This must not end the process.
   server.on('error', (error) =>
     logger.warn({ error }, 'telemetry server cannot accept connections'),
   );
@@ -185,7 +132,7 @@ export async function startTelemetryServer(
 async function answer(
   { url = '/', method = '', headers }: IncomingMessage,
   { host, health, metrics, pages }: TelemetryServerOptions,
-  metricsPage: MetricsPage,
+  metricsText: () => Promise<string>,
   bound: string,
 ): Promise<PageResponse> {
   const reason = refusal(host, bound, headers);
@@ -195,7 +142,7 @@ async function answer(
   if (method !== 'GET' && method !== 'HEAD')
     return json(405, { status: 'method not allowed' }, { allow: 'GET, HEAD' });
   const isOwn = PATHS.includes(path);
-  const page = isOwn ? undefined : await pages?.answer({ path, query, headers });
+  const page = isOwn ? undefined : await pages?.({ path, query, headers });
   if (!isOwn && page === undefined)
     return json(404, { status: 'not found', paths: pages === undefined ? PATHS : ['/', ...PATHS] });
   if (page !== undefined) return page;
@@ -211,7 +158,7 @@ async function answer(
   return {
     status: 200,
     headers: { 'content-type': metrics.contentType, 'cache-control': 'no-store' },
-    body: await metricsPage.text(),
+    body: await metricsText(),
   };
 }
 

@@ -1,7 +1,7 @@
 /**
- * Redaction of logged values (I6): the last line of defence if a caller passes secrets. Content has
- * no recognisable shape, so it is blocked by field name; keys and signed addresses are also
- * recognised by their shape.
+ * Redaction of logged values (I6), the last line of defence if a caller passes secrets. Content has
+ * no recognisable form, so it is blocked by field name. Keys and signed addresses are also
+ * recognised by their form.
  */
 
 const REDACTED = '[redacted]';
@@ -10,16 +10,16 @@ const MAX_TEXT = 4_000;
 const MAX_ENTRIES = 100;
 const MAX_DEPTH = 6;
 
-/** Fields whose values are always redacted, compared without case, dashes and underscores. */
+/** Names of fields whose values are always redacted. Case, dashes and underscores are ignored. */
 const SECRET_FIELD =
   /^(?:(?:proxy)?authorization|cookie|setcookie|content|body|csv)$|apikey|secret|password|passphrase|credential|signature|(?:access|bearer|auth|session|security)token|^token$/;
 
-/** Fields of an error to log, if simple. Others (request options, headers, sockets) are omitted. */
+/** Fields of an error to log if their values are simple. Others (request options, headers, sockets) are omitted. */
 const ERROR_FIELDS = new Set(
   'code errno syscall status failure operation retryAfterMs type retriable topic'.split(' '),
 );
 
-/** Returns a text of bounded length without tokens, keys, and users and queries of addresses. */
+/** Returns a string of bounded length, without tokens and keys, and without users and queries in addresses. */
 export function redactText(text: string): string {
   const bounded =
     text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}… (${text.length} characters)` : text;
@@ -28,9 +28,9 @@ export function redactText(text: string): string {
       // https://user:password@host
       .replace(/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/?#@"'<>]*@/gi, `$1${REDACTED}@`)
       .replace(/\b(https?:\/\/[^\s?"'<>\\]*)\?[^\s"'<>\\]*/gi, `$1?${REDACTED}`)
-      // Queries of paths without a host, as undici reports them.
+      // Queries after paths without a host, which undici reports.
       .replace(/\?[^\s"'<>\\]*=[^\s"'<>\\]*/g, `?${REDACTED}`)
-      // Single parameters of a query.
+      // Individual query parameters.
       .replace(
         /\b(x-amz-[a-z0-9_-]+|signature|sig|awsaccesskeyid)=[^\s&"'<>\\]+/gi,
         `$1=${REDACTED}`,
@@ -43,7 +43,7 @@ export function redactText(text: string): string {
   );
 }
 
-/** Returns the redacted fields of a log call. An error in place of fields becomes `error`. */
+/** Returns the redacted fields of a log call. If an error was passed instead of fields, it becomes `error`. */
 export function redactFields(fields: object): Record<string, unknown> {
   const safe = redact(fields instanceof Error ? { error: fields } : fields, 0, new Set());
   return typeof safe === 'object' && !Array.isArray(safe) ? { ...safe } : { fields: safe };

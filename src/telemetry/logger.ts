@@ -7,12 +7,12 @@ import {
   pino,
   stdTimeFunctions,
 } from 'pino';
-import { parseJson } from '../../packages/client/src/base/json/parse-json.ts';
+import { tryParseJson } from '../../packages/client/src/base/json/parse-json.ts';
 import { escapeUnprintable } from '../../packages/client/src/base/shown-text.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { redactFields, redactText } from './log-redaction.ts';
 
-// Format of log lines for terminals: each JSON log line becomes one line of text.
+// Log lines for terminals: each JSON log line becomes one line of text.
 
 const MAX_VALUE = 300;
 
@@ -22,22 +22,15 @@ interface LoggedError {
   readonly cause?: unknown;
 }
 
-/**
- * Returns `12:03:44.120 WARN  message  key=value …` and a line break. A line that is not JSON is
- * only escaped.
- */
+/** Returns `12:03:44.120 WARN  message  key=value …` with a line break. A line that is not JSON is only escaped. */
 export function formatLogLine(line: string): string {
-  let record: Record<string, unknown>;
-  try {
-    record = parseJson(line) as Record<string, unknown>;
-  } catch {
-    return `${escapeUnprintable(line.trimEnd())}\n`;
-  }
+  const record = tryParseJson(line) as Record<string, unknown> | undefined;
+  if (record === undefined) return `${escapeUnprintable(line.trimEnd())}\n`;
   const { time, level, msg, ...fields } = record;
   const clock = String(time ?? '').slice(11, 23);
   const parts = [`${clock} ${String(level).toUpperCase().padEnd(5)} ${msg ?? ''}`];
   for (const [name, value] of Object.entries(fields)) parts.push(`${name}=${formatValue(value)}`);
-  // A value from outside must neither start a line nor control the terminal.
+  // Values from outside must neither start a new line nor control the terminal.
   return `${escapeUnprintable(parts.join('  '))}\n`;
 }
 
@@ -55,7 +48,7 @@ function isError(value: unknown): value is LoggedError {
   );
 }
 
-/** Returns the messages of an error and its causes. Only JSON lines have the stacks. */
+/** Returns the messages of an error and its causes. Stacks are only in JSON lines. */
 function errorChain(value: unknown): string {
   if (!isError(value)) return String(value);
   const here = `${value.name}: ${value.message}`;
@@ -70,21 +63,21 @@ function shorten(text: string): string {
   return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}…` : text;
 }
 
-// Standard output for log lines. Container runtimes, systemd and shells make it a pipe or a socket,
-// whose reader may stop. A blocking write would then stop every loop, including heartbeats. A line
-// is therefore written at once while the reader keeps up, queued if it does not, and dropped if the
-// queue is full.
+// Standard output for log lines. Container runtimes, systemd and shells make it a pipe or socket,
+// and its reader may stop reading. A blocking write would then stop every loop, including
+// heartbeats. Therefore a line is written at once while the reader keeps up, queued if it does not,
+// and dropped if the queue is full.
 
 const STANDARD_OUTPUT = 1;
-/** Limit of the queue, UTF-16 units. */
+/** Maximum length of the queue in UTF-16 units. */
 const MAX_QUEUED = 1024 * 1024;
 
 /** @param onDropped called with the number of lines that cannot be written */
 function standardOutput(onDropped: (lines: number) => void): DestinationStream {
   const stat = fstatSync(STANDARD_OUTPUT);
-  // A blocking write to a file or a terminal always returns.
+  // Blocking writes to files and terminals always return.
   if (!stat.isFIFO() && !stat.isSocket()) return destination({ dest: STANDARD_OUTPUT, sync: true });
-  // If the pipe has room, a line is written at once, so that lines before a crash are not lost.
+  // While the pipe has room, lines are written at once, so that lines before a crash are not lost.
   const pipe = new Socket({ fd: STANDARD_OUTPUT, readable: false, writable: true });
   let isOpen = true;
   pipe.unref();
@@ -106,20 +99,20 @@ type OnProblem = (level: 'warn' | 'error', fields: LogFields, message: string) =
 
 interface LoggerOptions {
   readonly level: LogLevel;
-  /** Default: the result of `chooseLogFormat` for this process. */
+  /** Default: `chooseLogFormat()`. */
   readonly format?: LogFormat;
-  /** Destination of the lines, one per write. Default: standard output. */
+  /** Destination of the lines. Receives one line per write. Default: standard output. */
   readonly sink?: DestinationStream;
-  /** Called for lines that are dropped because standard output is not read fast enough. */
+  /** Called with the number of lines that were dropped because standard output was not read fast enough. */
   readonly onDropped?: (lines: number) => void;
-  /** Called for each warning and error, redacted, whatever the level. */
+  /** Called for each warning and error with its redacted fields, whatever `level` is. */
   readonly onProblem?: OnProblem;
 }
 
-/** Fields of every line. A caller's field of the same name gets a trailing underscore. */
+/** Fields of every line. If a caller passes a field with one of these names, an underscore is added to it. */
 const RESERVED = new Set(['level', 'time', 'msg']);
 
-/** Returns `LOG_FORMAT` (json, text) if set, else text for a terminal and JSON otherwise. */
+/** Returns `LOG_FORMAT` (json or text) if it is set. Otherwise text for a terminal, and JSON for anything else. */
 export function chooseLogFormat(
   env: NodeJS.ProcessEnv = process.env,
   isTty: boolean = process.stdout.isTTY === true,
@@ -129,8 +122,8 @@ export function chooseLogFormat(
 }
 
 /**
- * Creates a logger over pino. Every field and message is redacted (log-redaction.ts). Lines are written
- * synchronously where possible, so that the lines before a crash are not lost.
+ * Creates a logger based on pino. Every field and message is redacted (log-redaction.ts). Lines are
+ * written synchronously where possible, so that lines before a crash are not lost.
  */
 export function createLogger(options: LoggerOptions): Logger {
   const lines = options.sink ?? standardOutput(options.onDropped ?? (() => undefined));
@@ -141,7 +134,7 @@ export function createLogger(options: LoggerOptions): Logger {
       base: null,
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      // The fields are already plain, redacted values.
+      // The fields are already redacted plain values.
       serializers: {},
     },
     { write: (line) => lines.write(text ? formatLogLine(line) : escaped(line)) },
@@ -149,10 +142,10 @@ export function createLogger(options: LoggerOptions): Logger {
   return loggerOver(root, {}, options.onProblem);
 }
 
-/** Returns an equal line of JSON in which control characters are escaped. */
+/** Returns the same JSON line with its control characters escaped. */
 const escaped = (line: string): string => `${escapeUnprintable(line.slice(0, -1))}\n`;
 
-/** @param bindings fields of every line. Pino would print a name twice if a call repeats it */
+/** @param bindings fields of every line; merged here, because pino would print a name twice if a call repeats it */
 function loggerOver(root: Pino, bindings: LogFields, onProblem: OnProblem | undefined): Logger {
   const writer = (level: 'debug' | 'info' | 'warn' | 'error') => (fields: object, text: string) => {
     const report = level === 'warn' || level === 'error' ? onProblem : undefined;

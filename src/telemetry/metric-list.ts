@@ -1,8 +1,8 @@
 /**
- * List of all metrics, on which code, tests, dashboard and docs/metrics.md are based.
+ * List of all metrics. Code, tests, dashboard and docs/metrics.md are based on it.
  *
- * Names lack the prefix `content_review_`; units are base units (seconds, bytes). Label values
- * never come from content, remote ids or error messages; LABELS describes the source of each label.
+ * Names omit the prefix `content_review_`. Units are base units (seconds, bytes). Label values
+ * never come from content, remote ids or error messages. LABELS describes each label.
  */
 import { DEAD_LETTER_REASONS } from '../core/outcome/dead-letter-reason.ts';
 
@@ -11,25 +11,26 @@ export interface MetricDefinition {
   readonly help: string;
   readonly labels: readonly LabelName[];
   /**
-   * Label values of a counter for which series start at 0 with the pipeline, because `increase()`
-   * misses the event that creates a series. Other values may follow.
+   * Label values for which a counter's series start at 0 with the pipeline. Otherwise `increase()`
+   * would miss the event that creates a series. Further values may appear later.
    */
   readonly startsWith?: StartValues | undefined;
-  /** Upper bounds of a histogram's buckets, ascending, in base units. */
+  /** Upper bounds of a histogram's buckets, in ascending order and in base units. */
   readonly buckets?: readonly number[];
 }
 
 type StartValues = Partial<Record<LabelName, readonly string[]>>;
 
-/** Source of the values of each label. Each set is small and closed. */
+/** Descriptions of labels. Each label has a small, closed set of values. */
 export const LABELS = {
   pipeline: 'Name of the pipeline, as configured.',
-  limit: 'Limit of `quota`: rowsPerMinute, rowsPerDay.',
+  service: 'Name of the service: an entry of `services`, or default for `service`.',
+  limit: 'Limit of `quota`: rowsPerMinute, rowsPerDay, rowsUnderReview.',
   lane: 'Name of the lane, as configured, or default.',
   reason: 'Reason, from a closed list in the code.',
   status: 'Status of a decision: SUCCESS or ERROR.',
   result:
-    'Result in the spelling of the service; `other` for results after the first 20, and for texts that are not names (at most 64 letters, digits, spaces and `_.:/-`).',
+    "Result in the service's spelling; `other` for results after the first 20, and for results that are not names (at most 64 letters, digits, spaces and `_.:/-`).",
   kind: 'Kind of anomaly: duplicate, malformed, forged, missing, unreadable.',
   outcome: 'Outcome: committed, owned, or the kind of failure.',
   operation: 'Operation of the service: create_batch, get_batch, upload, download, …',
@@ -64,7 +65,7 @@ function histogram(
   return { kind: 'histogram', help, labels, buckets } as const;
 }
 
-/** One scale for all stages. A transfer takes milliseconds, a review up to a day. */
+/** Buckets for all stages. A transfer takes milliseconds, a review up to a day. */
 const STAGE_SECONDS = [
   0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 15, 30, 60, 300, 900, 3_600, 14_400, 43_200, 86_400,
 ];
@@ -93,13 +94,16 @@ export const METRICS = {
     STAGE_SECONDS,
   ),
   decisions_late_total: counter(
-    'Decisions published later than the objective of their lane after the oldest source record of their batch.',
+    'Decisions whose time since the oldest source record of their batch exceeded the objective of their lane.',
   ),
   objective_age_seconds: gauge(
-    '`objective.age` of the pipeline, as the lane default, and of its other lanes.',
+    '`objective.age` of each lane. The lane default has the value of the pipeline.',
     ['pipeline', 'lane'],
   ),
-  objective_in_time_ratio: gauge('`objective.share` of the pipeline.'),
+  objective_in_time_ratio: gauge(
+    '`objective.share` of the pipeline; the labels name its service.',
+    ['pipeline', 'service'],
+  ),
   items_recovered_total: counter(
     'Items found in live jobs when a shard was claimed: an earlier owner consumed them.',
   ),
@@ -126,11 +130,11 @@ export const METRICS = {
     ['pipeline', 'lane'],
   ),
   quota_rows_left: gauge(
-    'Rows that the owned shards may still submit, by the limit of `quota`; absent without that limit.',
+    'Rows that the owned shards may still submit, or have under review, by the limit of `quota`; absent without that limit.',
     ['pipeline', 'limit'],
   ),
   internal_errors_total: counter(
-    'Unexpected exceptions: bugs of the connector. Each costs one record (dead letter), one result row or one call.',
+    'Unexpected exceptions, which are bugs. Each affects one record (dead letter), one result row or one call.',
     ['pipeline', 'stage'],
     { stage: ['decode', 'create', 'rewind', 'settle', 'upload', 'status', 'results'] },
   ),
@@ -158,7 +162,7 @@ export const METRICS = {
     'reason',
   ]),
   orphaned_jobs_total: counter(
-    'Creations with an unclear outcome: the service may have an empty batch with an unknown id.',
+    'Create calls with an unknown outcome. The service may have an empty batch whose id is unknown.',
     [],
   ),
   items_resubmitted_total: counter('Items submitted again in a new batch.'),
@@ -189,13 +193,13 @@ export const METRICS = {
   // ── The Content Review Service ───────────────────────────────────────────────────────────────
   http_requests_total: counter(
     'Requests to the service and its storage. Code protocol: a successful response that violates the API contract.',
-    ['operation', 'code'],
+    ['service', 'operation', 'code'],
   ),
-  http_retries_total: counter('Retried requests, by cause.', ['operation', 'reason']),
+  http_retries_total: counter('Retried requests, by cause.', ['service', 'operation', 'reason']),
   http_request_duration_seconds: histogram(
     'Duration of one request with its body, without retries.',
     REQUEST_SECONDS,
-    ['operation'],
+    ['service', 'operation'],
   ),
 
   // ── The schema registry ──────────────────────────────────────────────────────────────────────

@@ -2,17 +2,17 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { Labels, Metrics } from '../core/ports/telemetry.ts';
 import { METRICS, type MetricDefinition, type MetricName } from './metric-list.ts';
 
-/** Prefix of the connector's metrics; Node's own (`process_*`, `nodejs_*`) keep their names. */
+/** Prefix of the connector's metrics. Node's own metrics (`process_*`, `nodejs_*`) have no prefix. */
 export const METRIC_PREFIX = 'content_review_';
 
 type PromMetric = Counter | Gauge | Histogram;
 
 interface PromMetricsOptions {
-  /** Version of the connector, for `build_info`. */
+  /** Version of the connector, a label of `build_info`. */
   readonly version: string;
   /**
-   * Includes Node's own metrics (default true). They keep a GC observer and an event-loop monitor
-   * running as long as the process.
+   * True (default) to include Node's own metrics. They keep a GC observer and an event-loop monitor
+   * running for the lifetime of the process.
    */
   readonly nodeMetrics?: boolean;
 }
@@ -24,8 +24,8 @@ interface SeriesValue {
 }
 
 /**
- * Metrics port over prom-client, with a registry of its own. A name, a kind, a label or a number
- * that does not match metric-list.ts is a bug, so a TypeError is thrown and no series is created.
+ * Metrics port with prom-client, with its own registry. A name, type, label or number that does not
+ * match metric-list.ts is a bug, so a TypeError is thrown and no series is created.
  */
 export class PromMetrics implements Metrics {
   readonly #registry = new Registry();
@@ -39,7 +39,7 @@ export class PromMetrics implements Metrics {
     this.set('build_info', { version, node: process.version }, 1);
   }
 
-  /** Sets to 0 the counters of a pipeline whose label values are known in advance. */
+  /** Sets a pipeline's counters to 0 for all label values that are known in advance. */
   startPipeline(pipeline: string): void {
     for (const [name, [{ kind, labels, startsWith = {} }]] of this.#metrics) {
       if (kind !== 'counter' || !labels.includes('pipeline')) continue;
@@ -118,7 +118,7 @@ export class PromMetrics implements Metrics {
   }
 }
 
-/** Internal state of prom-client's histogram. */
+/** Internal state of a histogram of prom-client. */
 interface HistogramState {
   readonly upperBounds: readonly number[];
   readonly hashMap: Readonly<Record<string, HistogramSeries>>;
@@ -131,10 +131,7 @@ interface HistogramSeries {
   count: number;
 }
 
-/**
- * Repeats an observation in one step. A call of `observe` for each decision took 2 % of the
- * processor time.
- */
+/** Repeats an observation in one step. Calling `observe` for each decision took 2 % of the processor time. */
 function repeat(
   { hashMap, upperBounds }: HistogramState,
   labels: Labels,

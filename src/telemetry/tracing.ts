@@ -1,6 +1,6 @@
 /**
- * Tracer port over OpenTelemetry's API. Users provide the SDK: `node --import` registers it before
- * the connector starts (docs/tracing.md).
+ * Tracer port with OpenTelemetry's API. Users provide the SDK, and `node --import` registers it
+ * before the connector starts (docs/tracing.md).
  */
 import {
   type Tracer as ApiTracer,
@@ -33,7 +33,7 @@ const KINDS: Readonly<Record<StepKind, SpanKind>> = {
   producer: SpanKind.PRODUCER,
 };
 
-/** Returns a tracer of the SDK registered in this process; NO_TRACER if there is none. */
+/** Returns a tracer of the SDK that is registered in this process, or NO_TRACER if there is none. */
 export function registeredTracer(version: string): Tracer {
   const provider = trace.getTracerProvider();
   const tracer =
@@ -43,12 +43,12 @@ export function registeredTracer(version: string): Tracer {
   return tracer === undefined ? NO_TRACER : new OtelTracer(tracer);
 }
 
-/** Sends spans that a registered SDK still has. Never rejects. @param withinMs time after which unsent spans are lost */
+/** Sends the SDK's spans that are not sent yet. Never rejects. @param withinMs time after which they are lost */
 export async function flushSpans(withinMs: number): Promise<void> {
   const provider = trace.getTracerProvider();
   const registered: object =
     provider instanceof ProxyTracerProvider ? provider.getDelegate() : provider;
-  // The API does not declare `forceFlush`, but the specification requires it of every SDK.
+  // OpenTelemetry's API does not declare `forceFlush`, but its specification requires it of every SDK.
   if ('forceFlush' in registered && typeof registered.forceFlush === 'function')
     await settledWithin(registered.forceFlush(), withinMs);
 }
@@ -68,7 +68,7 @@ export class OtelTracer implements Tracer {
       links: links.map(linkOf),
     };
     const span = this.#tracer.startSpan(name, options, ROOT_CONTEXT);
-    // If the span is not sampled, its steps would not be either.
+    // If the span is not sampled, its steps would not be sampled either.
     return span.isRecording() ? new OtelSpan(this.#tracer, span) : NO_SPAN;
   }
 }
@@ -112,7 +112,7 @@ class OtelSpan implements Span {
   }
 }
 
-/** Redacts attributes as the last line of defence, as for log lines (I6). */
+/** Redacts attributes like log lines, as the last line of defence (I6). */
 function redacted(attributes: SpanAttributes): Record<string, string | number | boolean> {
   return Object.fromEntries(
     Object.entries(attributes).map(([name, value]) => [

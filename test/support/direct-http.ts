@@ -1,9 +1,8 @@
 /** HTTP pool that ignores the proxies of the environment. */
 
 import { HttpPool } from '../../packages/client/src/http/http.ts';
-import type { HttpExchange } from '../../src/core/ports/http.ts';
 
-export function directHttp(timeoutMs = 5_000): HttpExchange {
+export function directHttp(timeoutMs = 5_000): HttpPool {
   const timeouts = {
     connectTimeoutMs: timeoutMs,
     headersTimeoutMs: timeoutMs,

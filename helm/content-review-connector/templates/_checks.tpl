@@ -6,9 +6,10 @@ Checks beyond the schema: inconsistent values. Every problem is reported at once
 {{- $config := .Values.config -}}
 
 {{- if not (include "crc.brokers" .) -}}
-{{- $problems = append $problems "config.kafka.brokers is missing: a list of host:port, or one text with commas" -}}
+{{- $problems = append $problems "config.kafka.brokers is missing: a list of host:port, or one string with commas" -}}
 {{- end -}}
-{{- if not (dig "service" "baseUrl" "" $config) -}}
+{{- $isOnlyNamed := and $config.services (not $config.service) -}}
+{{- if not (or $isOnlyNamed (dig "service" "baseUrl" "" $config)) -}}
 {{- $problems = append $problems "config.service.baseUrl is missing: the address of the Content Review Service" -}}
 {{- end -}}
 {{- if not $config.pipelines -}}
@@ -16,7 +17,11 @@ Checks beyond the schema: inconsistent values. Every problem is reported at once
 {{- end -}}
 
 {{- $apiKey := dig "service" "apiKey" "" $config -}}
-{{- if and (not $apiKey) (not .Values.apiKey.existingSecret) -}}
+{{- if $isOnlyNamed -}}
+{{- if .Values.apiKey.existingSecret -}}
+{{- $problems = append $problems "apiKey.existingSecret is for config.service, which is missing: mount the keys of config.services with secretFiles" -}}
+{{- end -}}
+{{- else if and (not $apiKey) (not .Values.apiKey.existingSecret) -}}
 {{- $problems = append $problems "apiKey.existingSecret is missing: a Secret with the API key of the service (kubectl create secret generic content-review --from-literal=api-key=…)" -}}
 {{- else if and $apiKey .Values.apiKey.existingSecret -}}
 {{- $problems = append $problems "both config.service.apiKey and apiKey.existingSecret are set: remove one of them" -}}
@@ -126,8 +131,8 @@ Checks beyond the schema: inconsistent values. Every problem is reported at once
 {{- $problems = append $problems (printf "%s comes from a variable: set networkPolicy.egress.%s.ports" $option $name) -}}
 {{- end -}}
 {{- end -}}
-{{- if and (not .egress.service.ports) (contains "${" (dig "service" "baseUrl" "" $config)) -}}
-{{- $problems = append $problems "config.service.baseUrl comes from a variable: set networkPolicy.egress.service.ports" -}}
+{{- if and (not .egress.service.ports) (contains "${" (include "crc.serviceAddresses" $)) -}}
+{{- $problems = append $problems "config.service.baseUrl or that of config.services comes from a variable: set networkPolicy.egress.service.ports" -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -78,6 +78,13 @@ Configuration of the connector: `values.config`, with defaults that only the cha
 {{- if kindIs "slice" $brokers -}}{{- join "," $brokers -}}{{- else -}}{{- $brokers -}}{{- end -}}
 {{- end -}}
 
+{{/* Base addresses of all services, separated by commas. */}}
+{{- define "crc.serviceAddresses" -}}
+{{- $addresses := list (dig "service" "baseUrl" "" .Values.config) -}}
+{{- range .Values.config.services }}{{- $addresses = append $addresses .baseUrl -}}{{- end -}}
+{{- join "," (compact $addresses) -}}
+{{- end -}}
+
 {{/* Addresses of the registry, separated by commas; empty if there are none. The next two templates work in the same way. */}}
 {{- define "crc.schemaRegistryAddresses" -}}
 {{- $urls := dig "schemaRegistry" "urls" "" .Values.config -}}

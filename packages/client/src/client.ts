@@ -36,7 +36,7 @@ const BATCH_ENDS: ReadonlySet<string | undefined> = new Set(['SUCCESS', 'CANCELL
 const IMPORT_ENDS: ReadonlySet<string | undefined> = new Set(['COMPLETE', 'FAILED']);
 const DECISION_ENDS: ReadonlySet<string | undefined> = new Set(['SUCCESS', 'ERROR']);
 
-/** Maximum number of created batches and imports whose creation times are kept. */
+/** Maximum number of created batches and imports whose creation time is kept. */
 const MAX_CREATED = 1_000;
 
 /**
@@ -56,16 +56,16 @@ const MAX_CREATED = 1_000;
  */
 export class ContentReviewClient {
   readonly #context: ServiceContext;
-  /** Pools for baseUrl and for transfers. Transfers check the address of every connection. */
+  /** Pools for baseUrl and for transfers. The pools for transfers check the address of every connection. */
   readonly #pools: readonly HttpPool[];
   readonly #api: Api;
   readonly #transfer: Transfer;
   readonly #importPath: string;
   readonly #closing = new AbortController();
-  /** Monotonic creation times by id, the oldest first. */
+  /** Creation times in ms (monotonic clock) by id, oldest first. */
   readonly #createdMs = new Map<string, number>();
 
-  /** @throws TypeError for an invalid option, or an invalid proxy in the environment. */
+  /** @throws TypeError for an invalid option, or an invalid proxy in the environment */
   constructor(options: ContentReviewClientOptions) {
     const context = contextOf(options);
     const { maxConcurrentRequests, maxConcurrentTransfers, importPath } = context.settings;
@@ -78,7 +78,7 @@ export class ContentReviewClient {
     const baseUrl = checkedBaseUrl(options.baseUrl, allowHttp);
     const policy = transferPolicy({ hosts, allowHttp, allowPrivate }, baseUrl);
     const ownTls = tlsContext(tls);
-    // The client certificate is for the service, not for the storage hosts that its responses name.
+    // The client certificate is for the service, not for storage hosts, which its responses name.
     const storageTls = tlsContext(tls?.ca && { ca: tls.ca });
     const network = {
       proxyFor: proxyChooser(options.proxy ?? proxyFromEnvironment(process.env)),
@@ -113,47 +113,47 @@ export class ContentReviewClient {
   }
 
   /**
-   * Creates a batch of a content type. The review starts when its file is uploaded.
-   * @returns the batch's id and the presigned address for its file, which is a secret.
+   * Creates a batch of a content type. Its review starts when its file is uploaded.
+   * @returns the batch id, and the presigned address for the file, which is a secret
    */
   async createBatch(type: string, options?: CallOptions): Promise<CreatedBatch> {
-    const signal = this.#signal(options);
+    const settings = this.#settings(options);
     const api = this.#api;
-    const created = await api.create('batch', PATHS.batches, readCreatedBatch, signal, { type });
+    const created = await api.create('batch', PATHS.batches, readCreatedBatch, settings, { type });
     this.#remember(created.batchId);
     return created;
   }
 
   /**
-   * Creates an import. The service processes its file once it is uploaded.
-   * @returns the import's id and the presigned address for its file, which is a secret.
+   * Creates an import. The service processes it once its file is uploaded.
+   * @returns the import id, and the presigned address for the file, which is a secret
    */
   async createImport(options?: CallOptions): Promise<CreatedImport> {
-    const signal = this.#signal(options);
-    const created = await this.#api.create('import', PATHS.imports, readCreatedImport, signal);
+    const settings = this.#settings(options);
+    const created = await this.#api.create('import', PATHS.imports, readCreatedImport, settings);
     this.#remember(created.importId);
     return created;
   }
 
   getBatch(batchId: string, options?: CallOptions): Promise<BatchView> {
-    return this.#api.get('batch', batchId, PATHS.batch, readBatch, this.#signal(options));
+    return this.#api.get('batch', batchId, PATHS.batch, readBatch, this.#settings(options));
   }
 
-  /** Returns the state of an import, requested at `importPath`. */
+  /** Returns the state of an import. Sends the request to `importPath`. */
   getImport(importId: string, options?: CallOptions): Promise<ImportView> {
     const pathOf = (id: string) =>
       this.#importPath.replaceAll(IMPORT_ID_PLACEHOLDER, () => encodeURIComponent(id));
-    return this.#api.get('import', importId, pathOf, readImport, this.#signal(options));
+    return this.#api.get('import', importId, pathOf, readImport, this.#settings(options));
   }
 
   getDecision(decisionId: string, options?: CallOptions): Promise<DecisionView> {
-    const signal = this.#signal(options);
-    return this.#api.get('decision', decisionId, PATHS.decision, readDecision, signal);
+    const settings = this.#settings(options);
+    return this.#api.get('decision', decisionId, PATHS.decision, readDecision, settings);
   }
 
   /**
    * Uploads a file to a presigned address.
-   * @throws also TypeError for an unusable source; the system's error if the file cannot be read.
+   * @throws also TypeError for an unusable source, or the system's error if the file cannot be read
    */
   async upload(
     uploadUrl: string,
@@ -170,10 +170,10 @@ export class ContentReviewClient {
   }
 
   /**
-   * Creates a batch and uploads its CSV file, which has a header row and a column `Content`. All other columns are metadata.
-   * If the source cannot be read, nothing is created.
-   * @returns the batch's id.
-   * @throws as `upload`.
+   * Creates a batch, and uploads its CSV file. The file has a header row and a column `Content`;
+   * all other columns are metadata. If the source cannot be read, nothing is created.
+   * @returns the batch id
+   * @throws like `upload`
    */
   async submitBatch(
     type: string,
@@ -187,10 +187,10 @@ export class ContentReviewClient {
   }
 
   /**
-   * Creates an import and uploads its JSON Lines file. Each line is an object with exactly `type` (a string) and `data` (an
-   * object). If the source cannot be read, nothing is created.
-   * @returns the import's id.
-   * @throws as `upload`.
+   * Creates an import, and uploads its JSON Lines file. Each line is an object with exactly `type`
+   * (a string) and `data` (an object). If the source cannot be read, nothing is created.
+   * @returns the import id
+   * @throws like `upload`
    */
   async submitImport(source: UploadSource, options: CallOptions = {}): Promise<string> {
     const body = await uploadBodyOf(source);
@@ -200,8 +200,8 @@ export class ContentReviewClient {
   }
 
   /**
-   * Waits for SUCCESS with results, CANCELLED or ERROR. Keeps waiting on an unknown status, and for a minute on a 404 if this
-   * client created the batch.
+   * Waits until a batch is SUCCESS with results, CANCELLED or ERROR. Keeps waiting on an unknown
+   * status and, if this client created the batch, for a minute on a 404.
    */
   waitForBatch(batchId: string, options: WaitOptions<BatchView> = {}): Promise<BatchView> {
     const isOver = ({ status, downloadUrl }: BatchView) =>
@@ -209,19 +209,19 @@ export class ContentReviewClient {
     return this.#wait(batchId, options, (call) => this.getBatch(batchId, call), isOver);
   }
 
-  /** Waits for COMPLETE or FAILED. Keeps waiting in the same cases as `waitForBatch`. */
+  /** Waits until an import is COMPLETE or FAILED. Keeps waiting in the same cases as `waitForBatch`. */
   waitForImport(importId: string, options: WaitOptions<ImportView> = {}): Promise<ImportView> {
     const isOver = ({ status }: ImportView) => IMPORT_ENDS.has(status);
     return this.#wait(importId, options, (call) => this.getImport(importId, call), isOver);
   }
 
-  /** Waits for SUCCESS or ERROR. Keeps waiting on an unknown status. */
+  /** Waits until a decision is SUCCESS or ERROR. Keeps waiting on an unknown status. */
   waitForDecision(id: string, options: WaitOptions<DecisionView> = {}): Promise<DecisionView> {
     const isOver = ({ status }: DecisionView) => DECISION_ENDS.has(status);
     return this.#wait(id, options, (call) => this.getDecision(id, call), isOver);
   }
 
-  /** Aborts all calls and waits with an AbortError, and closes the connections. Can be called repeatedly. */
+  /** Aborts all calls and waits with an AbortError, and closes the connections. Idempotent. */
   async close(): Promise<void> {
     this.#closing.abort(new DOMException('The client was closed', 'AbortError'));
     await Promise.all(this.#pools.map((pool) => pool.close()));
@@ -229,6 +229,10 @@ export class ContentReviewClient {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  #settings(options: CallOptions = {}): CallOptions & { readonly signal: AbortSignal } {
+    return { ...options, signal: this.#signal(options) };
   }
 
   /** Returns a signal that aborts with the caller's signal, and when the client is closed. */

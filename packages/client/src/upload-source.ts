@@ -4,13 +4,10 @@ import type { StreamBody, UploadBody } from './http/upload-body.ts';
 
 export type { StreamBody, UploadBody };
 
-/** Source of an upload: bytes, a file, or a stream of known length. Each retry reads files and streams again. */
+/** Source of an upload: bytes, a file, or a stream of known length. Files and streams are read again for each retry. */
 export type UploadSource = Uint8Array | { readonly path: string } | StreamBody;
 
-/**
- * Returns the body of a source.
- * @throws the system's error if a file cannot be read; TypeError for an empty or unsupported source.
- */
+/** Returns the body of a source. @throws TypeError for an empty or unsupported source, or the system's error */
 export async function uploadBodyOf(source: UploadSource): Promise<UploadBody> {
   const body = await bodyOf(source);
   if (body.length === 0) throw new TypeError('the upload is empty');
@@ -20,7 +17,8 @@ export async function uploadBodyOf(source: UploadSource): Promise<UploadBody> {
 async function bodyOf(source: UploadSource): Promise<UploadBody> {
   if (source instanceof Uint8Array)
     return Buffer.from(source.buffer, source.byteOffset, source.byteLength);
-  // JavaScript callers may pass any value, and the engine's own TypeError would quote it.
+  // JavaScript callers may pass any value. The TypeError that the engine would throw quotes the
+  // value.
   const given: Partial<StreamBody & { path: string }> = Object(source);
   if (typeof given.open === 'function' && typeof given.length === 'number')
     return source as StreamBody;

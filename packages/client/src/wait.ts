@@ -5,10 +5,11 @@ import type { CallOptions, ServiceContext, WaitOptions } from './service/options
 const NEW_MS = 60_000;
 
 /**
- * Polls until `isOver`, with growing delays and jitter. Once the service has responded, polls on through its outages, and
- * through a 404 for a minute after the creation.
- * @param createdMs monotonic time at which this client created the resource; undefined if it did not.
- * @throws ServiceError; the signal's reason
+ * Polls until `isOver` returns true, with growing delays and jitter. Once the service has
+ * responded, continues during outages, and for a minute after the creation on a 404.
+ * @param createdMs time at which this client created the resource (monotonic clock); undefined if
+ * it did not
+ * @throws ServiceError, or the signal's reason
  */
 export async function waitUntil<View>(
   { clock, random }: Pick<ServiceContext, 'clock' | 'random'>,

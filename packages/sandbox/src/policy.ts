@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import * as v from 'valibot';
 import { parseDocument } from 'yaml';
+import { orUndefined } from '../../client/src/base/result.ts';
 import type { Label } from '../../client/src/service/contract.ts';
 import { requestFault, workFault } from './faults.ts';
 import { byteSize, duration, InvalidSandboxInput, validate } from './settings.ts';
@@ -104,12 +105,7 @@ export async function readPolicyFile(path: string): Promise<PolicyInput> {
 }
 
 function isRegExp(source: string): boolean {
-  try {
-    new RegExp(source, 'im');
-    return true;
-  } catch {
-    return false;
-  }
+  return orUndefined(() => new RegExp(source, 'im')) !== undefined;
 }
 
 function hasUniqueLabels(rules: v.InferOutput<typeof rule>[]): boolean {

@@ -1,6 +1,6 @@
 /** HTTP of the sandbox: routes, API keys, bodies in memory, and error responses. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { parseJson } from '../../client/src/base/json/parse-json.ts';
+import { tryParseJson } from '../../client/src/base/json/parse-json.ts';
 import { type Answer, apiError, RefusedRequest, send } from './answers.ts';
 import type { Exchange, Faults, RequestOperation } from './faults.ts';
 
@@ -140,11 +140,9 @@ export async function readJson({ request }: Call): Promise<unknown> {
     const message = `the body may have at most ${MAX_JSON_BYTES} bytes`;
     throw new RefusedRequest(apiError(413, 'too_large', message));
   }
-  try {
-    return parseJson(body.toString());
-  } catch {
-    throw new RefusedRequest(apiError(400, 'bad_request', 'the body is not valid JSON'));
-  }
+  const json = tryParseJson(body.toString());
+  if (json !== undefined) return json;
+  throw new RefusedRequest(apiError(400, 'bad_request', 'the body is not valid JSON'));
 }
 
 /** Reads a body to its end. Returns undefined if it is too long. */

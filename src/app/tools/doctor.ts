@@ -1,8 +1,9 @@
-/** Opens the connections for the doctor and for the creation of topics, and closes them. */
+/** Opens and closes the connections for the doctor and for creating topics. */
 
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import { systemClock } from '../../../packages/client/src/base/clock.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
+import { serviceOption, servicesOf } from '../../config/services.ts';
 import type { EventFormat } from '../../events/format.ts';
 import { type RegisteredFormat, schemaState } from '../../events/formats/output-format.ts';
 import type { SchemaRegistry } from '../../events/registry/index.ts';
@@ -37,7 +38,7 @@ import { SILENT_LOGGER, withClients } from './tool-clients.ts';
 
 // Checks of the doctor that use the schema registry.
 
-/** @throws Error with cause and remedy */
+/** Adds cause and remedy to errors of the registry. @throws Error */
 async function explained<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -49,7 +50,7 @@ async function explained<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** @param formatOf returns the format in which the pipeline reads values */
+/** @param formatOf returns the format of the pipeline's source values */
 export function registryChecks(
   pipeline: PipelineConfig,
   registry: SchemaRegistry,
@@ -105,10 +106,7 @@ interface DoctorOptions {
   readonly signal: AbortSignal;
 }
 
-/**
- * @param report called with each result, in the order of the checks
- * @throws the reason of the signal
- */
+/** Runs all checks. @param report called with each result, in the order of the checks @throws the signal's reason */
 export function runDoctor(
   config: Config,
   options: DoctorOptions,
@@ -119,7 +117,7 @@ export function runDoctor(
   );
 }
 
-/** @throws InspectError; the reason of the signal */
+/** @throws InspectError, or the signal's reason */
 export function runCreateTopics(
   config: Config,
   chosen: DoctorOptions,
@@ -136,28 +134,28 @@ function withParts<T>(
   work: (parts: DoctorParts) => Promise<T>,
 ): Promise<T> {
   const connect: ConnectOptions = {
-    // Has the connector's permissions, but does not use up its quotas at the brokers.
+    // Uses the connector's permissions, but not its quotas at the brokers.
     ...kafkaConnection(config, 'connector', { logger: SILENT_LOGGER }),
     clientId: `${config.kafka.clientId}-doctor`,
   };
   return withClients(config, connect, async ({ kafka, scan }) => {
-    const inspector = kafka.inspector();
     const registry = schemaRegistry(config);
-    const { origin, pathname } = new URL(config.service.baseUrl);
     const parts: DoctorParts = {
       clock: systemClock,
       kafka: {
-        inspector,
+        inspector: kafka.admin,
         addresses: config.kafka.brokers,
         login: () => loginOf(config, connect),
       },
-      service: {
-        address: origin + pathname.replace(/\/+$/, ''),
+      services: [...servicesOf(config)].map(([name, service]) => ({
+        name,
+        path: serviceOption(name),
+        address: service.baseUrl,
         async ask(kind, signal) {
-          const client = toolService(config);
+          const client = toolService(service);
           await requestUnknown(client, kind, signal).finally(() => client.close());
         },
-      },
+      })),
       pipelines: pipelines.map((pipeline) => ({
         name: pipeline.name,
         engine: enginePipeline(config, pipeline),
@@ -178,7 +176,7 @@ function withParts<T>(
     try {
       return await work(parts);
     } finally {
-      await Promise.all([inspector.close(), registry?.close()]);
+      await registry?.close();
     }
   });
 }

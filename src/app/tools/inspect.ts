@@ -1,70 +1,72 @@
-/** Opens a pipeline for the tools, apart from the connector's group, transactions and offsets. */
+/** Opens a pipeline for the tools. They do not use the connector's group, transactions and offsets. */
 
 import { systemClock } from '../../../packages/client/src/base/clock.ts';
 import { type Config, choosePipeline, type PipelineConfig } from '../../config/schema.ts';
 import { BufferPool } from '../../core/bytes/buffer-pool.ts';
-import { FramedReader } from '../../events/formats/output-format.ts';
-import type { SchemaRegistry } from '../../events/registry/index.ts';
+import { type EventFormat, poison } from '../../events/format.ts';
+import { PLAIN_FORMATS } from '../../events/formats/index.ts';
+import { framedReader } from '../../events/formats/output-format.ts';
 import { InspectError, type InspectedPipeline } from '../../tools/inspect/context.ts';
 import type { ControlTools } from '../../tools/inspect/control.ts';
 import type { ReplayProducer } from '../../tools/inspect/replay.ts';
 import { kafkaConnection } from '../kafka-connection.ts';
 import { schemaRegistry } from '../schema-registry.ts';
-import { plainDecoder } from './sample.ts';
+import { unconnectedKind } from './sample.ts';
 import { SILENT_LOGGER, withClients } from './tool-clients.ts';
 
 /**
- * A killed replay leaves its transaction open for this long, and readers of the target wait for it; that
- * of a killed command keeps owners from reading their journals on.
+ * Timeout of a tool's transaction. A killed replay leaves its transaction open for this long,
+ * during which readers of the target topic wait. After a killed command, owners wait in the same
+ * way when they read their journals.
  */
 const TRANSACTION_MS = 10_000;
-/** Maximum number of different notices about unreadable decisions. */
-const MAX_NOTICES = 5;
 
 interface InspectOptions {
-  /** Name; optional when the configuration has one pipeline. */
+  /** Name of the pipeline. Optional if the configuration has only one. */
   readonly pipeline: string | undefined;
   readonly notice: (text: string) => void;
 }
 
 export interface Tools extends ControlTools {
+  /** Returns another pipeline of the configuration. @throws InspectError */
+  another(name: string): Promise<InspectedPipeline>;
   /** Opens the producer of a replay: transactional id `<dead letters>-<group>`. */
   openReplay(group: string): ReplayProducer;
 }
 
-/**
- * Runs `work` on one pipeline and closes what was opened.
- * @throws InspectError; what `work` throws.
- */
+/** Runs `work` on one pipeline. Closes everything that was opened. @throws InspectError, or the error of `work` */
 export async function withPipeline<T>(
   config: Config,
   { pipeline: name, notice }: InspectOptions,
   work: (tools: Tools) => Promise<T>,
 ): Promise<T> {
-  const chosen = choosePipeline(config, name);
-  if (!chosen.ok) throw new InspectError('usage', chosen.error);
-  const pipeline = chosen.value;
+  const pipeline = chosenOf(config, name);
   const { signal } = new AbortController();
   const connect = kafkaConnection(config, 'tools', { logger: SILENT_LOGGER });
   const registry = schemaRegistry(config);
   const running = withClients(config, connect, async ({ kafka, scan }) => {
     await kafka.admin.brokerCount();
-    const view = inspectedPipeline(config, pipeline);
-    for (const [role, topic] of Object.entries(view.topics)) {
-      if ((await kafka.admin.describeTopic(topic)) !== undefined) continue;
-      const hint =
-        role === 'journal'
-          ? 'this pipeline has never run, or under another name, or its journal is lost'
-          : 'check its name';
-      throw new InspectError(
-        'refused',
-        `the topic ${topic} (${role} of pipeline ${pipeline.name}) does not exist: ${hint}`,
-      );
-    }
+    const withTopics = async (chosen: PipelineConfig): Promise<InspectedPipeline> => {
+      const view = inspectedPipeline(config, chosen);
+      for (const [role, topic] of Object.entries(view.topics)) {
+        if ((await kafka.admin.describeTopic(topic)) !== undefined) continue;
+        const hint =
+          role === 'journal'
+            ? 'this pipeline has never run, or under another name, or its journal is lost'
+            : 'check its name';
+        throw new InspectError(
+          'refused',
+          `the topic ${topic} (${role} of pipeline ${view.name}) does not exist: ${hint}`,
+        );
+      }
+      return view;
+    };
+    const view = await withTopics(pipeline);
     const { source: sourceTopic, journal: journalTopic, deadLetters } = view.topics;
     const producer = { pool: new BufferPool(0), transactionTimeoutMs: TRANSACTION_MS };
     return await work({
       pipeline: view,
+      another: async (other) => await withTopics(chosenOf(config, other)),
       scan,
       admin: kafka.admin,
       clock: systemClock,
@@ -82,29 +84,14 @@ export async function withPipeline<T>(
   return await running.finally(() => registry?.close());
 }
 
-/** Returns a reader of decisions with a schema id, which reports why it cannot read one. */
-function framedReader(
-  registry: SchemaRegistry,
-  signal: AbortSignal,
-  notice: (text: string) => void,
-) {
-  const reader = new FramedReader(registry);
-  const reported = new Set<string>();
-  return async (value: Buffer): Promise<unknown> => {
-    try {
-      return await reader.read(value, signal);
-    } catch (error) {
-      const { message } = error as Error;
-      if (reported.size < MAX_NOTICES && !reported.has(message)) {
-        reported.add(message);
-        notice(`some decisions cannot be read: ${message}`);
-      }
-      return undefined;
-    }
-  };
+/** @throws InspectError */
+function chosenOf(config: Config, name: string | undefined): PipelineConfig {
+  const chosen = choosePipeline(config, name);
+  if (!chosen.ok) throw new InspectError('usage', chosen.error);
+  return chosen.value;
 }
 
-/** Properties of a pipeline that the tools use. */
+/** Returns the properties of a pipeline that the tools need. */
 export function inspectedPipeline(
   { pipelines }: Config,
   pipeline: PipelineConfig,
@@ -125,21 +112,23 @@ export function inspectedPipeline(
       one.output.topic,
       one.deadLetters.topic,
     ]),
-    skipsNullValues: source.nullValues === 'skip',
-    isFiltered: filterOf(pipeline),
+    isSkipped: skipOf(pipeline),
     transactionTimeoutMs: tuning.transactionTimeoutMs,
   };
 }
 
-/**
- * Returns whether `source.filter` excludes a record, undefined if only a schema registry could tell.
- * Without a filter there is no such function.
- */
-function filterOf(pipeline: PipelineConfig): InspectedPipeline['isFiltered'] {
-  if (pipeline.source.filter === undefined) return undefined;
-  const decode = plainDecoder(pipeline);
+/** @see InspectedPipeline.isSkipped */
+function skipOf(pipeline: PipelineConfig): InspectedPipeline['isSkipped'] {
+  const { filter, format: name } = pipeline.source;
+  const format = PLAIN_FORMATS[name];
+  const { decode } = unconnectedKind(pipeline, format ?? UNREAD);
   return (record) => {
-    const decoded = decode?.(record, 0);
-    return decoded && 'skip' in decoded && decoded.skip === 'filter';
+    if ('skip' in decode(record, 0)) return true;
+    return format === undefined && filter !== undefined && record.value !== null
+      ? undefined
+      : false;
   };
 }
+
+/** In place of a format with a schema registry: the sample and null values are decided without it. */
+const UNREAD: EventFormat = { read: () => poison('undecodable', '') };

@@ -1,4 +1,4 @@
-/** Trial of one record with the pipeline's own code, without Kafka and service. */
+/** Trial of one record with the pipeline's own code, without Kafka and without the service. */
 
 import { textOfString } from '../../../packages/client/src/base/json/json-text.ts';
 import type { PipelineConfig } from '../../config/schema.ts';
@@ -28,12 +28,12 @@ export type SampleOutcome =
     };
 
 export interface SampleAnswer {
-  /** Assumptions, as sentences. */
+  /** Assumptions that the trial made, as sentences. */
   readonly notes: readonly string[];
   readonly result: SampleOutcome;
 }
 
-/** Makes no request to Kafka or to the service. */
+/** Tries a record. Sends no request to Kafka or the service. */
 export async function trySample(pipeline: PipelineConfig, sample: Sample): Promise<SampleAnswer> {
   const notes: string[] = [];
   const format = formatOf(pipeline, notes);
@@ -51,9 +51,9 @@ export async function trySample(pipeline: PipelineConfig, sample: Sample): Promi
 }
 
 /**
- * Encodes items as one upload, without a shared pool.
+ * Encodes items as one upload. The upload has its own buffer pool.
  * @param rowKey see KindSteps.rows
- * @throws if the kind fails on an item
+ * @throws any error of the kind for an item
  */
 export function bodyOf(
   kind: Pick<KindSteps, 'rows'>,
@@ -63,12 +63,6 @@ export function bodyOf(
   const sink = kind.rows(new BufferPool(0), rowKey);
   for (const item of items) sink.add(item);
   return sink.finish();
-}
-
-/** Returns the decoder of the pipeline's records; undefined if it needs a schema registry. */
-export function plainDecoder(pipeline: PipelineConfig): PipelineKind['decode'] | undefined {
-  const format = PLAIN_FORMATS[pipeline.source.format];
-  return format && unconnectedKind(pipeline, format).decode;
 }
 
 /** Returns the kind of a pipeline, only for decoding and encoding. */

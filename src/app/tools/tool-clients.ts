@@ -1,4 +1,4 @@
-/** Kafka client of the tools, separate from the connector's group and transactions. */
+/** Kafka client of the tools. It is separate from the connector's group and transactions. */
 import type { Config } from '../../config/schema.ts';
 import type { TopicScan } from '../../core/ports/kafka.ts';
 import { type ConnectOptions, connectKafka, requestFailure } from '../../kafka/index.ts';
@@ -6,10 +6,10 @@ import { createLogger } from '../../telemetry/logger.ts';
 import { InspectError } from '../../tools/inspect/context.ts';
 import { sourceLimits } from '../pipeline-options.ts';
 
-/** Short, because a person waits. */
+/** Timeout for connecting. Short, because a person waits. */
 const KAFKA_CONNECT_MS = 3_000;
 
-/** Logs nothing, because standard output is for the result of a tool. Failures are thrown. */
+/** Logs nothing, because standard output is for a tool's result. Failures are thrown instead. */
 export const SILENT_LOGGER = createLogger({ level: 'silent' });
 
 interface ToolClients {
@@ -18,8 +18,8 @@ interface ToolClients {
 }
 
 /**
- * Runs `work`, and closes the client.
- * @throws InspectError for a request that Kafka rejected or did not respond to; what `work` throws
+ * Runs `work`, and then closes the client.
+ * @throws InspectError if Kafka rejects a request or does not respond, or the error of `work`
  */
 export async function withClients<T>(
   config: Config,

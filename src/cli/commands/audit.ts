@@ -13,7 +13,7 @@ import type { PartitionBalance } from '../../tools/inspect/audit-balance.ts';
 import { pointInTime, runTool, type ToolFlags, toolOptions } from '../tool-options.ts';
 import { printableHold } from './control.ts';
 
-/** Runs of offsets that the text lists. */
+/** Maximum number of offset runs that the text lists. */
 const MAX_RUNS = 20;
 
 interface AuditFlags extends ToolFlags {
@@ -25,7 +25,7 @@ export function auditCommand(program: Command, io: Io): void {
   toolOptions(program.command('audit'))
     .summary('prove that every source record has exactly one terminal record')
     .description(
-      'Counts the fate of each source record, and lists missing and duplicate terminal records, the owner of each shard and its oldest batch. Safe beside a running connector: records in flight are not reported as missing.',
+      'Counts the fate of each source record, and lists missing and duplicate terminal records, the owner of each shard and its oldest batch. It can run beside the connector: records in flight are not reported as missing.',
     )
     .option(
       '--since <time>',
@@ -34,7 +34,7 @@ export function auditCommand(program: Command, io: Io): void {
     )
     .option(
       '--position <file>',
-      'start where the last audit with this file ended; unless records are missing or double, write the new position to it',
+      'start at the position in this file, and save the new position to it unless records are missing or double',
     )
     .addHelpText(
       'after',
@@ -67,7 +67,7 @@ export function auditCommand(program: Command, io: Io): void {
     });
 }
 
-/** Columns that are always shown, and the others where they are not 0. */
+/** Columns of the report. Those without `always` are shown only if they are not 0. */
 const COLUMNS: Readonly<Record<keyof AuditReport['totals'], readonly [string, 'always'?]>> = {
   records: ['RECORDS', 'always'],
   decided: ['DECIDED', 'always'],

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
-import { CommandFailed, EXIT, systemReason } from '../../../packages/client/src/cli/exit-codes.ts';
+import { systemReason } from '../../../packages/client/src/base/shown-text.ts';
+import { CommandFailed, EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
 import { counted, facts, printableLines } from '../../../packages/client/src/cli/text.ts';
 import type { SampleOutcome } from '../../app/tools/sample.ts';
@@ -20,7 +21,7 @@ interface CheckFlags {
 
 export function checkCommand(program: Command, io: Io): void {
   configOption(program.command('check'))
-    .summary('check a configuration and show what is in effect')
+    .summary('check a configuration and show the effective options')
     .description(
       'Checks a configuration file without connecting to Kafka or the service. Shows the configuration in effect, with secrets masked and a * at each value that differs from the default. If it is invalid, lists all problems on standard error, in the order of the file.',
     )
@@ -57,7 +58,7 @@ export function checkCommand(program: Command, io: Io): void {
     });
 }
 
-/** Returns the topics of each pipeline, then every option. */
+/** Returns the topics of each pipeline, followed by every option. */
 function summary(file: string, config: Config): string {
   const pipelines = config.pipelines.map(
     ({ name, kind, source, journal, output, deadLetters }) =>
@@ -82,17 +83,17 @@ function header(text: string): readonly [string, string] {
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** Shows the outcome of a record. The exit code is 5 if it is not accepted. @throws CommandFailed; ConfigError */
+/** Shows the outcome of a record. Exit code 5 if the record is not accepted. @throws CommandFailed, ConfigError */
 async function showSample(io: Io, flags: CheckFlags, file: string): Promise<void> {
   const config = await loadConfig(flags.config, io.env, { withoutServiceKey: true });
   const pipeline = pipelineNamed(config, flags.pipeline);
   const bytes = await readFile(file).catch((error) => {
     throw new CommandFailed(`the sample ${file} cannot be read: ${systemReason(error)}`);
   });
-  // Editors end a file with a line break, which is not part of the text.
+  // Editors end a file with a line break, which is not part of the content.
   const value =
     pipeline.source.format === 'text' && bytes.at(-1) === 0x0a ? bytes.subarray(0, -1) : bytes;
-  // Loaded late, so that an invalid configuration is reported without loading the heavy modules.
+  // Loaded late, so that problems of the configuration are reported without loading heavy modules.
   const { trySample } = await import('../../app/tools/sample.ts');
   const { key, header: headers = [] } = flags;
   const { notes, result } = await trySample(pipeline, { value, key, headers });
@@ -116,7 +117,7 @@ function verdict({ kind, deadLetters }: PipelineConfig, result: SampleOutcome): 
   return kind === 'import' ? 'it would be imported.' : 'it would be looked up.';
 }
 
-/** Returns the key and headers of the decision, if they are mapped. */
+/** Returns the key and headers of the decision, if the configuration maps them. */
 function publishedWith({ outputKey, headers }: ContentItem): string[] {
   return [
     ...(outputKey === undefined ? [] : [`key of the decision: ${outputKey ?? 'none'}`]),
@@ -124,7 +125,7 @@ function publishedWith({ outputKey, headers }: ContentItem): string[] {
   ];
 }
 
-/** Headings of the upload, by kind. */
+/** Headings of the upload by kind. */
 const UPLOADS: Readonly<Record<PipelineConfig['kind'], string>> = {
   review: 'CSV file of the event alone',
   import: 'Line of the file',

@@ -13,10 +13,10 @@ import {
 import type { ControlOutcome, ControlReport, ShardAnswer } from '../../tools/inspect/control.ts';
 import { configOption, duration, runTool, type ToolFlags } from '../tool-options.ts';
 
-/** Wait for the owners: they acknowledge within a second, or later if their shard is being claimed. */
+/** Maximum wait for the owners. They acknowledge within a second, or later if their shard is being claimed. */
 const ANSWER_MS = 60_000;
 
-/** Length that fits a hold with its full name and reason. */
+/** Maximum length of a hold. A hold with the longest name and reason fits. */
 const MAX_HOLD = 1_000;
 
 interface ControlFlags extends ToolFlags {
@@ -67,7 +67,7 @@ export function controlCommands(program: Command, io: Io): void {
       .option('--no-wait', 'do not wait for the replicas')
       .option(
         '--timeout <time>',
-        `longest wait (default: ${name === 'drain' ? 'none' : '1m'})`,
+        `maximum wait (default: ${name === 'drain' ? 'none' : '1m'})`,
         duration,
       )
       .option('--json', 'print a JSON document (docs/control.md)')
@@ -138,19 +138,19 @@ function controlText(
     written: changed
       ? `${what}: ${command} written; not waiting for the replicas.`
       : `${what} was ${state} already.`,
-    superseded: `${what}: another command was given in the meantime; audit shows the one in force.`,
+    superseded: `${what}: another command was given in the meantime; audit shows the current one.`,
     unfinished: `${what} is not ${state} yet: ${progressText(command, shards)}. The command stays in force (revision ${revision}).${attended !== false ? '' : ' No replica is running: it takes effect when one starts.'}`,
   };
   return `${answers[outcome]}\n${hold === undefined ? '' : `  ${printableHold(hold)}\n`}`;
 }
 
-/** Returns a hold as text. */
+/** Returns a hold as text for the terminal. */
 export function printableHold({ state, atMs, by, reason }: Hold): string {
   const why = reason === undefined ? '' : `: ${reason}`;
   return printable(`Pipeline ${state} since ${instant(atMs)} by ${by}${why}`, MAX_HOLD);
 }
 
-/** Returns a parser for a text with a length limit. @param what subject of the error message */
+/** Returns a parser for a string with a length limit. @param what subject of the error message */
 function limited(what: string, most: number): (text: string) => string {
   return (text) => {
     if (text !== '' && text.length <= most) return text;

@@ -12,6 +12,7 @@ import {
   table,
 } from '../../../packages/client/src/cli/text.ts';
 import type {
+  AgainstReport,
   ClassName,
   EvaluationCounts,
   EvaluationReport,
@@ -19,15 +20,18 @@ import type {
 import { configOption, pointInTime, runTool, type ToolFlags } from '../tool-options.ts';
 
 const WEEK_MS = 7 * 86_400_000;
-/** Rows of a table. */
+/** Maximum number of rows of a table. */
 const MAX_ROWS = 40;
 const MAX_NAME = 30;
+/** Event ids of a row; --json has more. */
+const SHOWN_EXAMPLES = 3;
 
 interface EvaluateFlags extends ToolFlags {
   readonly from?: number;
   readonly to?: number;
   readonly type?: string;
   readonly label?: string;
+  readonly against?: string;
 }
 
 export function evaluateCommand(program: Command, io: Io): void {
@@ -41,12 +45,13 @@ export function evaluateCommand(program: Command, io: Io): void {
     )
     .option(
       '--from <time>',
-      'first time of publication: ISO 8601, or an age (15m, 2h, 7d; default: 7d)',
+      'start of the period of publication: ISO 8601, or an age (15m, 2h, 7d; default: 7d)',
       pointInTime,
     )
-    .option('--to <time>', 'end of the time (default: the end of the topic)', pointInTime)
+    .option('--to <time>', 'end of the period (default: the end of the topic)', pointInTime)
     .option('--type <type>', 'only decisions of this content type')
     .option('--label <name>', 'only decisions to which this label applies')
+    .option('--against <pipeline>', 'compare with the results of this pipeline instead')
     .option('--json', 'print a JSON document (docs/tools.md)')
     .addHelpText(
       'after',
@@ -54,6 +59,7 @@ export function evaluateCommand(program: Command, io: Io): void {
         [
           'evaluate -c connector.yaml',
           'evaluate posts --from 30d --type comment -c connector.yaml',
+          'evaluate draft --against posts -c connector.yaml',
         ],
         'docs/trust-and-safety.md explains the figures.',
         'ok',
@@ -70,12 +76,16 @@ export function evaluateCommand(program: Command, io: Io): void {
       await runTool(
         io,
         pipeline === undefined ? flags : { ...flags, pipeline },
-        (tools, progress) =>
-          evaluate(tools, { fromMs, toMs, type, label }, ({ done, total }) =>
+        async (tools, progress) => {
+          const against =
+            flags.against === undefined ? undefined : await tools.another(flags.against);
+          return await evaluate(tools, { fromMs, toMs, type, label, against }, ({ done, total }) =>
             progress.show(() => bar(done, total)),
-          ),
+          );
+        },
         evaluationText,
-        ({ unreadable }) => (unreadable > 0 ? EXIT.problems : EXIT.ok),
+        ({ unreadable, against }) =>
+          unreadable + (against?.unreadable ?? 0) > 0 ? EXIT.problems : EXIT.ok,
       );
     });
 }
@@ -84,7 +94,7 @@ const percentCell = (share: number | null): TableCell => (share === null ? null 
 const nameCell = (name: ClassName): string =>
   name === null ? '(others)' : printable(name, MAX_NAME);
 
-/** Returns the answer for people. */
+/** Returns the report as text for people. */
 export function evaluationText(report: EvaluationReport): string {
   if (report.evaluated === 0) return lastLines(report);
   return [
@@ -97,11 +107,12 @@ export function evaluationText(report: EvaluationReport): string {
       ]),
     ),
     cutTable(
-      'EXPECTED DECIDED COUNT'.split(' '),
-      report.matrix.map(({ expected, result, count }) => [
+      [report.against ? 'AGAINST' : 'EXPECTED', 'DECIDED', 'COUNT', 'EXAMPLES'],
+      report.matrix.map(({ expected, result, count, examples }) => [
         nameCell(expected),
         nameCell(result),
         count,
+        examples.slice(-SHOWN_EXAMPLES).join(' '),
       ]),
     ),
     lastLines(report),
@@ -114,23 +125,44 @@ function cutTable(heads: readonly string[], rows: readonly (readonly TableCell[]
   return table(heads, rows.slice(0, MAX_ROWS)) + more;
 }
 
-const APART: readonly (readonly [keyof EvaluationCounts, string])[] = [
-  ['withoutExpected', 'without an expected result'],
-  ['errors', 'with status ERROR'],
-  ['withoutResult', 'without a result'],
-  ['unreadable', 'unreadable'],
-];
-
 function lastLines(report: EvaluationReport): string {
-  const { evaluated, agreement, topic, fromMs, toMs } = report;
-  const apart = APART.filter(([key]) => report[key] > 0);
+  const { pipeline, evaluated, agreement, topic, fromMs, toMs, against } = report;
+  const expected = against ? `a result of ${against.pipeline}` : 'an expected result';
+  const others: readonly Part[] = against
+    ? [[against.unpaired, `without a result of ${pipeline}`], ...partsOf(against)]
+    : [];
+  const apart: readonly Part[] = [
+    [report.withoutExpected, `without ${expected}`],
+    ...partsOf(report),
+    ...others.map(([count, text]): Part => [count, `of ${against?.pipeline} ${text}`]),
+  ];
+  const listed = apart.filter(([count]) => count > 0);
   return [
     agreement === null
-      ? 'No decision has an expected result: --from extends the time.'
-      : `${percent(agreement)} of ${counted(evaluated, 'decision')} agree with the expected result.`,
+      ? `No decision has ${expected}. Use --from to extend the period.`
+      : `${percent(agreement)} of ${counted(evaluated, 'decision')} agree with ${against?.pipeline ?? 'the expected result'}.`,
+    ...labelLines(pipeline, against),
     `Topic ${topic}, ${instant(fromMs)} to ${toMs === null ? 'now' : instant(toMs)}.`,
-    ...(apart.length === 0 ? [] : ['Not evaluated:']),
-    ...apart.map(([key, text]) => `  ${grouped(report[key])} ${text}`),
+    ...(listed.length === 0 ? [] : ['Not evaluated:']),
+    ...listed.map(([count, text]) => `  ${grouped(count)} ${text}`),
     '',
   ].join('\n');
+}
+
+/** Decisions that have no part in the figures. */
+type Part = readonly [count: number, text: string];
+
+const partsOf = (counts: Omit<EvaluationCounts, 'withoutExpected'>): readonly Part[] => [
+  [counts.errors, 'with status ERROR'],
+  [counts.withoutResult, 'without a result'],
+  [counts.unreadable, 'unreadable'],
+];
+
+function labelLines(name: string, against: AgainstReport | undefined): string[] {
+  if (against === undefined || against.withExpected === 0) return [];
+  const { pipeline, withExpected, correct, evaluatedCorrect } = against;
+  const shareOf = (count: number) => percent(count / withExpected);
+  return [
+    `Of ${counted(withExpected, 'event')} with an expected result, ${name} has it for ${shareOf(evaluatedCorrect)} and ${pipeline} for ${shareOf(correct)}.`,
+  ];
 }

@@ -16,7 +16,7 @@ import { pointInTime, runTool, type ToolFlags, toolOptions, wholeNumber } from '
 
 const DAY_MS = 86_400_000;
 const DEFAULT_LIMIT = 10;
-/** Each match has its record read again. */
+/** Maximum number of matches. It is limited because the record of each match is read again. */
 const MAX_LIMIT = 100;
 
 interface ExplainFlags extends ToolFlags {
@@ -29,7 +29,7 @@ export function explainCommand(program: Command, io: Io): void {
   toolOptions(program.command('explain'))
     .summary('show the fate of source records')
     .description(
-      'Shows the fate of the source record with that place or event id, or of the events with a key: their decision or dead letter, or the batch in which they are under review. Never shows content.',
+      'Shows the fate of a source record, given its coordinates or event id, or of all events with a key: the decision or dead letter, or the batch that is under review. Never shows content.',
     )
     .addArgument(
       new Argument(
@@ -40,12 +40,12 @@ export function explainCommand(program: Command, io: Io): void {
     .option('--key <key>', 'search for events with this key')
     .option(
       '--since <time>',
-      'begin of the search: ISO 8601, or an age (15m, 2h, 7d; default: 1d)',
+      'start of the search: ISO 8601, or an age (15m, 2h, 7d; default: 1d)',
       pointInTime,
     )
     .option(
       '--limit <number>',
-      'matches to show: the newest',
+      'maximum number of matches to show, newest first',
       wholeNumber('The limit', 1, MAX_LIMIT),
       DEFAULT_LIMIT,
     )
@@ -102,7 +102,7 @@ async function explainMatches(io: Io, flags: ExplainFlags): Promise<void> {
   );
 }
 
-/** Records without a terminal record, or that can no longer be verified, are problems. */
+/** Problems are records without a terminal record, and records that can no longer be verified. */
 const codeOf = (records: readonly Explanation[]) =>
   records.some(({ state }) => state === 'missing' || state === 'unknown') ? EXIT.problems : EXIT.ok;
 
@@ -112,7 +112,7 @@ function searchText(report: SearchReport, nowMs: number): string {
   const newest = matching > records.length ? `, the newest ${records.length} shown` : '';
   const last =
     matching === 0
-      ? `No event matches: ${where}. --since extends the time.`
+      ? `No event matches: ${where}. Use --since to search further back.`
       : `${counted(matching, 'event matches', 'events match')}${newest}: ${where}.`;
   return [...records.map((one) => explainText(one, nowMs)), `${last}\n`].join('\n');
 }

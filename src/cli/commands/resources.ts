@@ -1,13 +1,13 @@
-/** Commands for single objects of the service: `batch`, `import` and `decision`. */
+/** Commands for individual objects of the service: `batch`, `import` and `decision`. */
 import { type Command, Option } from 'commander';
 import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
 import type { ServiceFlags } from '../service/session.ts';
 import { configOption, duration } from '../tool-options.ts';
 
-/** Id that is used in examples. */
+/** Id in the examples. */
 const ID = '1f750778-d5d8-4292-8579-7e6fe8cf1608';
 
-/** Loaded late, because other commands do not need the client and its parsers. */
+/** Loads the modules late, because other commands need neither the client nor its parsers. */
 const loaded = async () => ({
   ...(await import('../service/commands.ts')),
   ...(await import('../service/resources.ts')),
@@ -66,7 +66,7 @@ export function resourceCommands(program: Command, io: Io): void {
   getCommand(program.command('decision').description('show a single decision'), io, 'DECISION');
 }
 
-/** Adds `get` to a resource's command. */
+/** Adds the command `get` to a resource's command group. */
 function getCommand(group: Command, io: Io, name: 'BATCH' | 'IMPORT' | 'DECISION'): void {
   const kind = name.toLowerCase();
   const get = group
@@ -80,9 +80,10 @@ function getCommand(group: Command, io: Io, name: 'BATCH' | 'IMPORT' | 'DECISION
   serviceOptions(get, `${kind} get ${ID} --wait --timeout 1h -c service.yaml`);
 }
 
-/** Adds the options and help that these commands share. @param examples command lines without the program */
+/** Adds the options and the help that these commands share. @param examples command lines without the program's name */
 function serviceOptions(command: Command, ...examples: readonly string[]): void {
-  configOption(command, 'configuration file; only its section `service` is read')
+  configOption(command, 'configuration file; only its services are read')
+    .option('--service <name>', 'entry of `services`; default: `service`, or the only one')
     .option('-w, --wait', 'wait until it is finished; Ctrl-C stops waiting')
     .addOption(
       new Option('--timeout <duration>', 'maximum wait, such as 15m')

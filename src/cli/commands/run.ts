@@ -19,7 +19,7 @@ export function runCommand(program: Command, io: Io): void {
     )
     .action(async ({ config: file }: { config: string }) => {
       const config = await loadConfig(file, io.env);
-      // Loaded late, so that an invalid configuration is reported without loading the heavy modules.
+      // Loaded late, so that problems of the configuration are reported without loading heavy modules.
       const { runConnector } = await import('../../app/run.ts');
       const outcome = await interruptible((_, interrupted) => runConnector(config, interrupted));
       io.finish(EXIT[outcome]);

@@ -18,7 +18,7 @@ export function sandboxCommand(program: Command, io: Io): void {
     .command('sandbox')
     .summary('run a reference Content Review Service for trials and tests')
     .description(
-      'Serves the API of the Content Review Service on this machine until SIGTERM or SIGINT: real uploads and downloads, decisions by a policy file, random faults. It keeps everything in memory.',
+      'Serves the API of the Content Review Service on this machine until SIGTERM or SIGINT: real uploads and downloads, decisions from a policy file, random faults. Everything is kept in memory.',
     )
     .option('--host <host>', 'address to listen on', '127.0.0.1')
     .option(

@@ -16,7 +16,7 @@ import {
 import { failureOf, runSession, type ServiceFlags, type Session } from './session.ts';
 import { submitFile } from './submit.ts';
 
-/** `batch submit`, `import submit`: submits a file once, and with --wait shows the outcome. */
+/** `batch submit` and `import submit`: submits a file once. With --wait, shows the outcome. */
 export async function submit(
   io: Io,
   resource: FileResource,
@@ -52,7 +52,7 @@ export async function get(
   );
 }
 
-/** `batch results`: writes the service's own file to standard output. */
+/** `batch results`: writes the service's result file to standard output. */
 export async function results(io: Io, id: string, flags: ServiceFlags): Promise<void> {
   await runSession(io, flags, async (session) => {
     const batch = await viewOf(session, BATCH, id);
@@ -81,16 +81,17 @@ export async function writeFile(
     total = length;
   };
   for await (const chunk of client.download(downloadUrl, { signal, onLength })) {
-    // A reader that stops reading must not delay an interrupt. If it has closed the pipe, nothing more is written.
+    // If the reader stops reading, an interrupt still takes effect. If it has closed the pipe,
+    // nothing more is written.
     if (!(await abortable(write(chunk), signal))) return;
     bytes += chunk.length;
     const share = total === undefined ? '' : `${bar(bytes, total)}  `;
-    // At a terminal, the file itself shows the progress.
+    // On a terminal, the file itself shows the progress.
     if (!io.outIsTerminal) progress.show(() => `downloading  ${share}${size(bytes)}`);
   }
 }
 
-/** Returns the current state; with --wait, the final one. */
+/** Returns the current state or, with --wait, the final one. */
 function viewOf<View extends ResourceView>(
   session: Session,
   resource: Resource<View>,
@@ -105,14 +106,14 @@ function show({ io }: Session, resource: Resource, view: ResourceView): ExitCode
   return exitCodeOf(resource, view);
 }
 
-/** Short enough for a small batch. */
+/** Time before the first poll. Short enough for a small batch. */
 const FIRST_DELAY_MS = 250;
 /** Interval at which the displayed time is updated. Polls are less frequent. */
 const TICK_MS = 1_000;
 
 /**
- * Waits until a batch, an import or a decision is finished.
- * @throws CommandFailed after --timeout and at a signal; ServiceError.
+ * Waits until a batch, import or decision is finished.
+ * @throws CommandFailed at --timeout or a signal, or ServiceError
  */
 export async function follow<View extends ResourceView>(
   { client, flags: { timeout = Infinity }, progress, signal }: Session,
@@ -137,7 +138,7 @@ export async function follow<View extends ResourceView>(
       firstDelayMs: FIRST_DELAY_MS,
       onAnswer: (view) => {
         const { status, rawStatus } = view;
-        const unknown = status === undefined ? ', which this version does not know' : '';
+        const unknown = status === undefined ? ', which is unknown to this version' : '';
         state = printable(rawStatus) + unknown + (resource.progress?.(view) ?? '');
         showState();
       },

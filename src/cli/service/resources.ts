@@ -1,4 +1,4 @@
-/** Batches, imports and decisions: their calls, and the documents that the commands print. */
+/** Batches, imports and decisions: calls to the service, and the documents that the commands print. */
 import { EXIT, type ExitCode } from '../../../packages/client/src/cli/exit-codes.ts';
 import { counted, grouped, printableJson } from '../../../packages/client/src/cli/text.ts';
 import type {
@@ -11,7 +11,7 @@ import type {
 } from '../../../packages/client/src/index.ts';
 import { CONTENT_TYPES } from '../../../packages/client/src/service/contract.ts';
 
-/** End of a resource: `outcome` in the JSON documents. */
+/** Final state of a resource: `outcome` in the JSON documents. */
 type ResourceOutcome = 'done' | 'failed' | 'partly_failed' | 'unfinished';
 
 const CODES: Readonly<Record<ResourceOutcome, ExitCode>> = {
@@ -26,17 +26,17 @@ export interface ResourceView {
   readonly rawStatus: string;
 }
 
-/** Resource of the service. Members are declared as methods, so that any resource is assignable to `Resource`. */
+/** Kind of object at the service. It has methods, so that every resource type is assignable to `Resource`. */
 export interface Resource<View extends ResourceView = ResourceView> {
   readonly kind: 'batch' | 'import' | 'decision';
   get(client: ContentReviewClient, id: string, options: CallOptions): Promise<View>;
   waitFor(client: ContentReviewClient, id: string, options: WaitOptions<View>): Promise<View>;
   outcome(view: View): ResourceOutcome;
-  /** Returns the members of the document, in addition to status and outcome. */
+  /** Returns the members of the document other than status and outcome. */
   members(view: View): object;
-  /** Returns members that are JSON text already, so that their numbers keep all digits. */
+  /** Returns members that are already JSON, so that their numbers keep all digits. */
   raw?(view: View): Readonly<Record<string, string | null>>;
-  /** Returns the progress, printed after the status. */
+  /** Returns the progress, which is printed after the status. */
   progress?(view: View): string;
 }
 

@@ -1,10 +1,10 @@
 import { dirname } from 'node:path';
+import { systemReason } from '../../../packages/client/src/base/shown-text.ts';
 import {
   CommandFailed,
   EXIT,
   type ExitCode,
   interruptible,
-  systemReason,
 } from '../../../packages/client/src/cli/exit-codes.ts';
 import type { Io } from '../../../packages/client/src/cli/io.ts';
 import { CommandProgress } from '../../../packages/client/src/cli/progress.ts';
@@ -17,13 +17,15 @@ import {
 import { serviceClient } from '../../app/service-client.ts';
 import { parseDocument, readText } from '../../config/load.ts';
 import { group } from '../../config/option.ts';
-import { serviceOptions } from '../../config/options/service.ts';
+import { namedServices, serviceOptions } from '../../config/options/service.ts';
+import { chosenSection, type ServiceConfig, servicesOf } from '../../config/services.ts';
 
-/** Options of the commands that call the service; each command has some of them. */
+/** Options of the commands that call the service. Each command has some of them. */
 export interface ServiceFlags {
   readonly config: string;
+  readonly service?: string;
   readonly wait?: true;
-  /** Maximum wait, ms. */
+  /** Maximum wait in ms. */
   readonly timeout?: number;
   readonly type?: string;
 }
@@ -34,13 +36,13 @@ export interface Session {
   readonly flags: ServiceFlags;
   readonly client: ContentReviewClient;
   readonly progress: CommandProgress;
-  /** Aborts with Interrupted. */
+  /** Aborted by a signal, with the reason Interrupted. */
   readonly signal: AbortSignal;
 }
 
 /**
  * Runs a command with a client of the service, and reports its exit code.
- * @throws CommandFailed; ConfigError with every problem at once; unexpected errors
+ * @throws CommandFailed, ConfigError with all problems, or an unexpected error
  */
 export async function runSession(
   io: Io,
@@ -62,16 +64,24 @@ export async function runSession(
 }
 
 /** Accepts configurations whose other sections, and the variables that these name, are missing. */
-const SECTION = group('The section.', { service: serviceOptions });
+const SECTION = group('The section.', {
+  service: { ...serviceOptions, isOptional: true as const },
+  services: namedServices,
+});
 
 async function connect(
   { env }: Io,
-  { config: file }: ServiceFlags,
+  { config: file, service: given }: ServiceFlags,
   progress: CommandProgress,
 ): Promise<ContentReviewClient> {
   const origin = { file, env, directory: dirname(file) };
-  const section = (document: unknown) => ({ service: Object(document).service ?? {} });
-  const { service } = parseDocument(await readText(file), SECTION, origin, section);
+  const section = (document: unknown) => {
+    const chosen = chosenSection(document, given);
+    if (!chosen.ok) throw new CommandFailed(`${file} ${chosen.error}`);
+    return chosen.value;
+  };
+  const config = parseDocument(await readText(file), SECTION, origin, section);
+  const [service] = [...servicesOf(config).values()] as [ServiceConfig];
   const retry = (operation: string, reason: string) =>
     progress.note(`${operation}: ${reason}, trying again`);
   try {

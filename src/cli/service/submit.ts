@@ -2,7 +2,8 @@ import { constants, createReadStream } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { addAbortSignal } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { CommandFailed, systemReason } from '../../../packages/client/src/cli/exit-codes.ts';
+import { systemReason } from '../../../packages/client/src/base/shown-text.ts';
+import { CommandFailed } from '../../../packages/client/src/cli/exit-codes.ts';
 import { bar, size } from '../../../packages/client/src/cli/progress.ts';
 import { printable } from '../../../packages/client/src/cli/text.ts';
 import { ServiceError } from '../../../packages/client/src/index.ts';
@@ -12,9 +13,9 @@ import { failureOf, type Session } from './session.ts';
 const MAX_STANDARD_INPUT_BYTES = 256_000_000;
 const PIECE_BYTES = 256 * 1024;
 
-/** Content to submit. */
+/** File or standard input to submit. */
 interface Input {
-  /** Name in messages. */
+  /** Name for messages. */
   readonly name: string;
   readonly bytes: number;
   readonly open: () => AsyncIterable<Uint8Array>;
@@ -23,7 +24,7 @@ interface Input {
 /**
  * Submits a file once.
  * @returns the id of the batch or import that was created for the file
- * @throws CommandFailed with the state of the file; ServiceError if nothing was created
+ * @throws CommandFailed with the state of the file, or ServiceError if nothing was created
  */
 export async function submitFile(
   session: Session,
@@ -40,8 +41,9 @@ export async function submitFile(
 }
 
 /**
- * Returns a file, or all of standard input, because the storage requires the length of an upload.
- * @throws CommandFailed if the file cannot be read; the signal's reason
+ * Opens a file. Standard input is read completely, because the storage requires the length of an
+ * upload.
+ * @throws CommandFailed if the file cannot be read, or the signal's reason
  */
 async function inputOf(path: string, signal: AbortSignal): Promise<Input> {
   const name = path === '-' ? 'standard input' : printable(path);
@@ -66,7 +68,7 @@ async function inputOf(path: string, signal: AbortSignal): Promise<Input> {
   return input;
 }
 
-/** Yields pieces, so that progress is reported with each. */
+/** Yields a buffer in pieces, so that progress can be reported after each. */
 async function* pieces(content: Buffer): AsyncGenerator<Buffer> {
   for (let from = 0; from < content.length; from += PIECE_BYTES)
     yield content.subarray(from, from + PIECE_BYTES);
@@ -100,7 +102,7 @@ async function upload(
     let sent = 0;
     for await (const chunk of open()) {
       sent += chunk.length;
-      // From now on the whole file may have arrived.
+      // Once all bytes have been passed on, the whole file may have arrived.
       wasComplete ||= sent === bytes;
       progress.show(() => `uploading  ${bar(sent, bytes)}  ${size(sent)} of ${size(bytes)}`);
       yield chunk;

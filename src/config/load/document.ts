@@ -14,10 +14,10 @@ import {
 } from 'yaml';
 import { type ConfigProblem, formatPath, type Path, type Position } from './problem.ts';
 
-/** Maximum number of aliases, since the parser searches the document for each of them. */
+/** Maximum number of aliases. It is limited because the parser searches the document for each alias. */
 const MAX_ALIASES = 200;
 
-/** Remedies for mistakes that the parser describes in terms of its grammar. */
+/** Remedies for mistakes that the parser would describe in terms of YAML's grammar. */
 const REMEDIES: Readonly<Record<string, string>> = {
   BLOCK_AS_IMPLICIT_KEY:
     'a second "key: value" on one line: put it on a line of its own, or put quotes around a text with a colon',
@@ -25,14 +25,14 @@ const REMEDIES: Readonly<Record<string, string>> = {
   MISSING_CHAR: 'a quote, a bracket, a comma or a colon is missing here or in the lines before',
 };
 
-/** Parses one YAML 1.2 document, up to its first problem. Messages name keys but quote no values, which may be secrets. */
+/** Parses one YAML 1.2 document, up to its first problem. Messages contain keys but no values, which may be secrets. */
 export function parseYaml(text: string) {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, {
     lineCounter,
     prettyErrors: false,
     merge: true,
-    // Checked below instead: the parser would compare every pair of keys.
+    // Checked below, because the parser would compare every pair of keys.
     uniqueKeys: false,
     logLevel: 'error',
   });
@@ -47,10 +47,10 @@ export function parseYaml(text: string) {
   });
 
   const errors = [...document.errors, ...document.warnings].map(({ message, code, pos }) => {
-    // The parser's message, cut before it quotes the text.
+    // Cuts the parser's message before it quotes the text.
     const words = message.split(/[\n;"'`:]/, 1)[0]?.trim() ?? '';
     const own = words === '' ? code : `${words} (${code})`;
-    // The text from here on may be a secret that the parser has mistaken for a key.
+    // The text from here on may be a secret that the parser mistook for a key.
     return { at: pos[0], before: pos[0], message: REMEDIES[code] ?? own };
   });
   let aliases = 0;
@@ -79,7 +79,7 @@ export function parseYaml(text: string) {
       keys.set(map, known);
     },
   });
-  // Later errors usually follow from the first one.
+  // Later errors usually follow from the first one, so only that is reported.
   const [first] = errors.sort((one, two) => one.at - two.at);
   const problems =
     first === undefined
@@ -89,7 +89,7 @@ export function parseYaml(text: string) {
   if (problems.length === 0) {
     try {
       value = document.toJS({ maxAliasCount: 100 });
-      // Throws for a value that contains itself, which could not be traversed.
+      // Throws for a value that contains itself, because it could not be traversed.
       JSON.stringify(value);
     } catch {
       problems.push(problem('too many aliases, or an alias within the node it refers to', 0, []));
@@ -98,7 +98,7 @@ export function parseYaml(text: string) {
   return {
     value,
     problems,
-    /** Returns the position of an option; if it is absent, of the closest option that encloses it. */
+    /** Returns the position of an option or, if it is absent, of the closest option that contains it. */
     locate(path: Path): Position | undefined {
       let node = document.contents as Node | null;
       let offset = node?.range?.[0];
@@ -118,8 +118,8 @@ export function parseYaml(text: string) {
 }
 
 /**
- * Returns the path of the last block-style key that begins before an offset. Keys in braces are
- * ignored: the parser may have mistaken a secret that begins with a brace for a mapping.
+ * Returns the path of the last block-style key that begins before an offset. Keys in braces do not
+ * count, because the parser may have mistaken a secret that begins with a brace for a mapping.
  */
 function pathBefore(document: Document, offset: number): Path {
   let nodes: readonly unknown[] = [];

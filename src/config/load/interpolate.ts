@@ -1,13 +1,13 @@
 /**
- * Fills in `${NAME}` and `${NAME:-default}` in text values from the environment. This happens after
- * YAML is parsed, so that the value of a variable remains one text and cannot add or change
+ * Replaces `${NAME}` and `${NAME:-default}` in string values by environment variables. This happens
+ * after YAML has been parsed, so that a variable's value stays one string and cannot add or change
  * options. `$${` stands for a literal `${`.
  */
 import type { Path } from './problem.ts';
 
 export interface Interpolated {
   readonly value: unknown;
-  /** Original texts of the values with variables, by path, for error messages. */
+  /** Original strings of the values with variables, by path, for error messages. */
   readonly templates: ReadonlyMap<string, string>;
   readonly problems: readonly { readonly path: Path; readonly message: string }[];
 }
@@ -16,13 +16,17 @@ const REFERENCE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{/g;
 
 const MALFORMED = `not a reference to a variable: write \${NAME} or \${NAME:-default}, or $\${ for a literal \${`;
 
-/** Fills in one text. Returns a problem if a variable is missing or empty, or a reference malformed. */
+/**
+ * Replaces the references in one string. Returns a problem for a missing or empty variable, or a
+ * malformed reference.
+ */
 export function interpolateText(
   text: string,
   env: NodeJS.ProcessEnv,
 ): { readonly text: string } | { readonly problem: string } {
   let problem: string | undefined;
-  // No reference ends after the last brace. Without this cut, each one would search the whole text.
+  // No reference ends after the last brace. Without this cut, each malformed reference would search
+  // the whole string.
   const closed = text.lastIndexOf('}') + 1;
   const filled = text
     .slice(0, closed)
@@ -34,7 +38,7 @@ export function interpolateText(
       }
       const value = Object.hasOwn(env, name) ? env[name] : undefined;
       if (value !== undefined && value !== '') return value;
-      // As in a shell: a default also replaces an empty value.
+      // As in a shell, the default also replaces an empty value.
       if (fallback === undefined)
         problem ??= `the environment variable ${name} is ${value === '' ? 'empty' : 'not set'}; set it, or write \${${name}:-default}`;
       return fallback ?? match;
@@ -44,7 +48,7 @@ export function interpolateText(
   return problem === undefined ? { text: filled + rest.join('${') } : { problem };
 }
 
-/** Fills in all text values of a document, but no keys. A text with a problem becomes undefined. */
+/** Replaces references in the string values of a document, not in keys. A value with a problem becomes undefined. */
 export function interpolate(document: unknown, env: NodeJS.ProcessEnv): Interpolated {
   const templates = new Map<string, string>();
   const problems: { path: Path; message: string }[] = [];

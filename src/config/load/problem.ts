@@ -7,7 +7,7 @@ export interface Position {
   readonly column: number;
 }
 
-/** Returns a text such as `pipelines[0].batch.maxAge` or `(top level)`. Unusual keys are quoted. */
+/** Formats a path, such as `pipelines[0].batch.maxAge`, or `(top level)`. Unusual keys are quoted. */
 export function formatPath(path: Path): string {
   const text = path
     .map((step) => {
@@ -19,7 +19,7 @@ export function formatPath(path: Path): string {
   return text === '' ? '(top level)' : text;
 }
 
-/** Orders paths by name, list entries by index, and an option before those inside it. */
+/** Compares two paths: by name, list entries by index, and an option before the options inside it. */
 function comparePaths(one: Path, two: Path): number {
   const differing = one.findIndex((step, index) => step !== two[index]);
   const [a, b] = [one[differing], two[differing]];
@@ -30,13 +30,13 @@ function comparePaths(one: Path, two: Path): number {
 
 /** One mistake in a configuration. */
 export interface ConfigProblem extends Partial<Position> {
-  /** `pipelines[0].batch.maxAge`, or `(top level)`. */
+  /** Path such as `pipelines[0].batch.maxAge`, or `(top level)`. */
   readonly path: string;
-  /** States the value found, the allowed values and the remedy. Never contains a secret. */
+  /** States the value, the allowed values and the remedy. Never contains a secret. */
   readonly message: string;
 }
 
-/** A problem whose path is not formatted yet. */
+/** Problem whose path has not been formatted yet. */
 export interface Finding {
   readonly path: Path;
   readonly message: string;
@@ -44,13 +44,13 @@ export interface Finding {
 
 const MAX_LISTED = 100;
 
-/** Every problem of a configuration, in the order of the file; the message lists the first 100. */
+/** All problems of a configuration, in the order of the file. The message lists the first 100. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly file: string;
   readonly problems: readonly ConfigProblem[];
   constructor(file: string, problems: readonly ConfigProblem[]) {
-    // Editors turn file:12:5 into a link.
+    // In the form file:12:5, editors recognise the position as a link.
     const lines = problems
       .slice(0, MAX_LISTED)
       .map(({ path, message, line, column }) =>
@@ -67,7 +67,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Sorts findings by position in the document, then by path, and adds the positions. */
+/** Sorts findings by their position in the document, then by path. Adds the positions. */
 export function toProblems(
   findings: readonly Finding[],
   locate: (path: Path) => Position | undefined,
@@ -81,6 +81,6 @@ export function toProblems(
         comparePaths(one.path, two.path),
     )
     .map(({ path, message, place }) => ({ path: formatPath(path), message, ...place }));
-  // Several pipelines may report the same problem.
+  // Several pipelines may report the same problem of an option that they share.
   return [...new Map(problems.map((problem) => [JSON.stringify(problem), problem])).values()];
 }

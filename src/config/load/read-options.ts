@@ -1,12 +1,12 @@
 /** Reads a document by the schema, option by option, so that all mistakes are reported at once. */
-import { nearest } from '../../../packages/client/src/base/nearest.ts';
+import { meant } from '../../../packages/client/src/base/nearest.ts';
 import { type Option, OptionRefusal, type Origin, outputName, type Parsed } from '../option.ts';
 import type { Interpolated } from './interpolate.ts';
 import { type Finding, formatPath, type Path } from './problem.ts';
 
 const MAX_SHOWN = 80;
 
-/** Configuration with undefined in place of each invalid option. */
+/** Configuration in which each invalid option is undefined. */
 export type Draft<T> = T extends readonly (infer E)[]
   ? readonly Draft<E>[]
   : T extends object
@@ -60,12 +60,22 @@ export function readOptions<O extends Option>(
       refuse(path, raw, `a list with 1 to ${most} entries`);
       return [];
     }
-    const { shape } = option;
+    if (raw === undefined && option.kind === 'group' && option.isOptional) return undefined;
     if (raw !== undefined && (typeof raw !== 'object' || Array.isArray(raw))) {
       refuse(path, raw, 'a mapping of options');
       return {};
     }
     const members = (raw ?? {}) as Readonly<Record<string, unknown>>;
+    if (option.kind === 'named') {
+      const entries = Object.entries(members).map(([name, entry]) => {
+        const at = [...path, name];
+        const objection = option.checkName(name);
+        if (objection !== undefined) findings.push({ path: at, message: objection });
+        return [name, read(option.item, entry, at)];
+      });
+      return Object.fromEntries(entries);
+    }
+    const { shape } = option;
     for (const key of Object.keys(members).filter((key) => !Object.hasOwn(shape, key)))
       findings.push({ path: [...path, key], message: unknownKey(key, path, Object.keys(shape)) });
     return Object.fromEntries(
@@ -80,20 +90,18 @@ export function readOptions<O extends Option>(
 }
 
 function unknownKey(key: string, path: Path, known: readonly string[]): string {
-  const close = nearest(key, known);
-  if (close !== undefined) return `unknown option; did you mean ${close}?`;
   const where = path.length === 0 ? 'at the top level' : `in ${formatPath(path)}`;
-  return `unknown option; known ${where}: ${known.join(', ')}`;
+  return `unknown option; ${meant(key, known, `known ${where}: ${known.join(', ')}`)}`;
 }
 
-/** Parts of an address that may be secret: user and password, query and fragment. */
+/** Parts of an address that may be secret: user and password, query, fragment. */
 const SECRET_PARTS: readonly (readonly [RegExp, string])[] = [
   [/^(\s*[a-z][a-z\d+.-]*:\/\/)[^?#]*@/i, '$1[secret]@'],
   [/^\s*[\w.%+-]+:(?!\/\/)[^@]*@/, '[secret]@'],
   [/^(\s*[a-z][a-z\d+.-]*:\/\/[^?#]*[?#]).*$/is, '$1[secret]'],
 ];
 
-/** Returns a value as written, without contents of a mapping or list and secret parts of an address. */
+/** Returns a value as written, without the contents of mappings and lists and the secret parts of addresses. */
 function shown(found: unknown): string {
   if (Array.isArray(found))
     return found.length === 0 ? 'an empty list' : `a list of ${found.length}`;

@@ -2,9 +2,9 @@ import { isUnencrypted } from '../../../packages/client/src/http/web-address.ts'
 import { certificates, pemFile, secret } from '../files.ts';
 import { ADDRESS, parseAddress } from '../hosts.ts';
 import { group, OptionRefusal, value } from '../option.ts';
-import { choice, duration, flag, mapOf, optional, several, text } from '../values.ts';
+import { choice, flag, mapOf, optional, several, text } from '../values.ts';
 
-const PLAIN_TEXT = { allowed: 'a text', pattern: /^(?=.*\S)\P{Cc}*$/u };
+const PLAIN_TEXT = { allowed: 'a string', pattern: /^(?=.*\S)\P{Cc}*$/u };
 
 const tls = group(
   'Encrypted connections to the brokers. Files are PEM, relative to the configuration file; each new connection uses their current content.',
@@ -47,24 +47,24 @@ const oauth = group('Source of the tokens for oauthbearer (OAuth 2.0 client cred
     text({
       help: 'Scopes to request.',
       ...PLAIN_TEXT,
-      allowed: 'a text, scopes separated by spaces',
+      allowed: 'a string of space-separated scopes',
     }),
   ),
   parameters: mapOf(
     text({
       help: 'Further parameters of the token request, such as {audience: kafka}.',
-      allowed: 'a text',
+      allowed: 'a string',
     }),
-    'a mapping of texts',
+    'a mapping of strings',
     (name) => (RESERVED.has(name) ? 'it has an option of its own, or is fixed' : undefined),
   ),
   extensions: mapOf(
     text({
       help: 'SASL extensions sent to the brokers with the token, such as {logicalCluster: lkc-1}.',
-      allowed: 'a text of printable ASCII',
+      allowed: 'a string of printable ASCII',
       pattern: /^[\x20-\x7e\t\r\n]*$/,
     }),
-    'a mapping of texts with names of letters',
+    'a mapping of strings whose names consist of letters',
     (name) =>
       name !== 'auth' && /^[A-Za-z]+$/.test(name)
         ? undefined
@@ -96,12 +96,6 @@ export const kafkaOptions = group('The Kafka cluster of the source, the journal 
     fallback: 'content-review-connector',
     pattern: /^[A-Za-z0-9._-]{1,200}$/,
   }),
-  requestTimeout: duration(
-    'Time for a broker to respond before the connection counts as dead.',
-    '30s',
-    '1s',
-    '5m',
-  ),
   tls,
   sasl: group('Login (SASL), for brokers that require one.', {
     mechanism: choice('Login mechanism; the brokers must offer it.', [
@@ -125,5 +119,7 @@ function brokerObjection(broker: string): string | undefined {
   const [, port] = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})$/.exec(broker) ?? [];
   if (port === undefined)
     return broker.includes('://') ? 'write host:port, without a scheme' : 'write host:port';
-  return Number(port) >= 1 && Number(port) <= 65_535 ? undefined : 'a port is from 1 to 65535';
+  return Number(port) >= 1 && Number(port) <= 65_535
+    ? undefined
+    : 'the port must be from 1 to 65535';
 }

@@ -1,4 +1,4 @@
-/** `pipelines[].source.mapping`: where the parts of an event are. */
+/** `pipelines[].source.mapping`: location of the parts of an event. */
 import { expressionProblem } from '../../events/expression/index.ts';
 import { group, OptionRefusal, type Value, value, written } from '../option.ts';
 import { mapOf, members, optional, partsSchema, text } from '../values.ts';
@@ -13,7 +13,7 @@ type TypeOption =
       readonly otherwise?: string;
     };
 
-const TEXT = text({ help: '', allowed: 'a text' });
+const TEXT = text({ help: '', allowed: 'a string' });
 const FIELD = expression('');
 const TYPE_PARTS = {
   field: FIELD,
@@ -66,7 +66,7 @@ export const filterOption = optional(
   'none',
 );
 
-/** Option with an expression in a mapping, or `word`, which is undefined in the typed configuration. */
+/** Option that is an expression in a mapping, or `word`. For `word` the typed configuration has undefined. */
 export function fieldOr(word: string, help: string): Value<string | undefined, ''> {
   return optional(
     value({
@@ -84,7 +84,7 @@ export function fieldOr(word: string, help: string): Value<string | undefined, '
   );
 }
 
-/** An expression in JMESPath. */
+/** Option with a JMESPath expression. */
 export function expression(help: string, fallback?: string): Value<string, ''> {
   return text({
     help,

@@ -1,6 +1,12 @@
-/** Names of topics and groups, and defaults that are derived from other names. */
+/** Options with names of topics and groups, and defaults that are derived from other names. */
 import type { Value } from '../option.ts';
 import { text } from '../values.ts';
+
+/** Rule for names of pipelines and services. */
+export const NAME = {
+  allowed: '1 to 63 of a-z 0-9 -, beginning with a letter or digit',
+  pattern: /^[a-z0-9][a-z0-9-]{0,62}$/,
+};
 
 /** Option with the name of a topic or group, by Kafka's rules. */
 export function topic(help: string): Value<string, ''> {
@@ -11,7 +17,7 @@ export function topic(help: string): Value<string, ''> {
   });
 }
 
-/** Adds a default that refers to other options of the pipeline, such as `<source.topic>.decisions`. */
+/** Adds a default that refers to other options of the same pipeline, such as `<source.topic>.decisions`. */
 export function derived(option: Value<string, ''>, pattern: string): Value<string, ''> {
   return {
     ...option,
@@ -21,7 +27,7 @@ export function derived(option: Value<string, ''>, pattern: string): Value<strin
   };
 }
 
-/** Order matters: the journal's name is derived from the group's. */
+/** Options with derived names. Their order matters, because the journal's name is derived from the group's. */
 const DERIVED = [
   'source.group',
   'journal.topic',
@@ -32,7 +38,7 @@ const DERIVED = [
 
 type OptionValues = Record<string, unknown>;
 
-/** Replaces the references in derived names. A name becomes undefined if a reference is undefined. */
+/** Replaces the references in derived names. A name becomes undefined if it refers to an option that is undefined. */
 export function fillNames(pipeline: object): void {
   for (const name of DERIVED) {
     const steps = name.split('.');
@@ -42,7 +48,7 @@ export function fillNames(pipeline: object): void {
   }
 }
 
-/** Returns a default with its references replaced; undefined if a reference is undefined. */
+/** Returns a default with its references replaced, or undefined if it refers to an option that is undefined. */
 export function filled(pattern: unknown, pipeline: object): unknown {
   if (typeof pattern !== 'string') return pattern;
   let isKnown = true;
@@ -54,7 +60,7 @@ export function filled(pattern: unknown, pipeline: object): unknown {
   return isKnown ? name : undefined;
 }
 
-/** Returns the value at a path of the typed configuration; undefined if there is none. */
+/** Returns the value at a path of the typed configuration, or undefined if there is none. */
 export function optionAt(options: unknown, path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>(
     (value, step) => (value as OptionValues | undefined)?.[step],

@@ -1,4 +1,5 @@
 /** `pipelines[]`: from a source topic to an output topic. */
+import { DEFAULT_SERVICE } from '../../core/service-names.ts';
 import { group } from '../option.ts';
 import {
   bytes,
@@ -15,7 +16,7 @@ import {
 } from '../values.ts';
 import { lanesOption } from './lanes.ts';
 import { fieldOr } from './mapping.ts';
-import { derived, topic } from './names.ts';
+import { derived, NAME, topic } from './names.ts';
 import { sourceOptions } from './source.ts';
 
 const output = group('Decisions.', {
@@ -27,7 +28,7 @@ const output = group('Decisions.', {
   subject: derived(
     text({
       help: 'Subject of the schema in the registry.',
-      allowed: 'a text without control characters',
+      allowed: 'a string without control characters',
       pattern: /^(?=.*\S)\P{Cc}+$/u,
     }),
     '<output.topic>-value',
@@ -35,12 +36,12 @@ const output = group('Decisions.', {
   includeContent: flag('Whether a decision repeats the content.', false),
   key: fieldOr(
     'source',
-    'Key of a decision. source: the key of its event. An expression yields a text, a number, or null for no key.',
+    'Key of a decision. source: the key of its event. An expression yields a string, a number, or null for no key.',
   ),
   headers: several(
     text({
       help: 'Headers of the source record to copy to its decision, such as traceparent. With kind: review, the upload contains them too.',
-      allowed: 'a text',
+      allowed: 'a string',
     }),
     'header names',
     [],
@@ -56,7 +57,7 @@ const review = group('How batches are followed at the service, and how failures 
   ),
   maxReviewTime: duration('Maximum duration of a review.', '24h', '1s', '365d'),
   onTimeout: choice(
-    'After maxReviewTime: keep waiting (logged and counted once), or end the records with code review_timeout as in onFailure.',
+    'After maxReviewTime: keep waiting (logged and counted once), or end the records with code review_timeout as onFailure specifies.',
     ['wait', 'error'],
   ),
   onRejectedType: choice(
@@ -76,7 +77,7 @@ const review = group('How batches are followed at the service, and how failures 
     '1d',
   ),
   attempts: integer(
-    'Attempts at an item before its batch is halved, or the item ends as in onFailure.',
+    'Attempts at an item before its batch is halved, or the item ends as onFailure specifies.',
     3,
     1,
     20,
@@ -99,7 +100,7 @@ const review = group('How batches are followed at the service, and how failures 
     several(
       text({
         help: 'Metadata keys that become columns of the uploaded files, for policies. Decisions return all metadata.',
-        allowed: 'a text',
+        allowed: 'a string',
       }),
       'metadata keys',
       [],
@@ -143,13 +144,17 @@ const kafka = group('Tuning of the Kafka client of this pipeline.', {
 export const pipelineOptions = group('Processing from a source topic to an output topic.', {
   name: text({
     help: 'Name in metrics and logs; changing it changes the default group and journal.',
-    allowed: '1 to 63 of a-z 0-9 -, beginning with a letter or digit',
-    pattern: /^[a-z0-9][a-z0-9-]{0,62}$/,
+    ...NAME,
   }),
   kind: choice(
     'review: content in batches, and decisions. import: JSON Lines files, and receipts. lookup: ids, and their decisions.',
     ['review', 'import', 'lookup'],
   ),
+  service: text({
+    help: 'Name of an entry of `services`. default: the service of `service`.',
+    fallback: DEFAULT_SERVICE,
+    ...NAME,
+  }),
   source: sourceOptions,
   batch: group('Limits of a batch; the first one reached seals it.', {
     ...batchLimits,
@@ -164,10 +169,12 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
   lanes: lanesOption,
   quota: {
     ...someOf(
-      'Rows that the pipeline may submit, over all replicas, each shard its part: rowsPerMinute (any 60 s) and rowsPerDay (in UTC). Used up, intake pauses with the reason quota.',
+      'Limits of the pipeline over all replicas, each shard its part: rows submitted in any 60 s, in a day (UTC) and under review; calls of the service per second. Used up, intake pauses with the reason quota.',
       {
         rowsPerMinute: integer('', undefined, 1, 1_000_000_000),
         rowsPerDay: integer('', undefined, 1, 1_000_000_000_000),
+        rowsUnderReview: integer('', undefined, 1, 1_000_000_000),
+        callsPerSecond: integer('', undefined, 1, 1_000_000),
       },
     ),
     fallback: {},
@@ -179,7 +186,7 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
     ),
     partitions: optional(
       integer(
-        'Number of shards, fixed for the life of the journal. auto: the partitions of the source, at most 64.',
+        'Number of shards, fixed for the life of the journal. auto: one per source partition, at most 64.',
         undefined,
         1,
         1_000,

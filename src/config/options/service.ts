@@ -1,5 +1,6 @@
 /** `service`: the Content Review Service, and the network between it and the connector. */
 import { problemWithExtraHeader } from '../../../packages/client/src/http/extra-headers.ts';
+import { DEFAULT_SERVICE } from '../../core/service-names.ts';
 import { pemFile, secret } from '../files.ts';
 import {
   ADDRESS,
@@ -9,9 +10,10 @@ import {
   parseAddress,
   withoutSlash,
 } from '../hosts.ts';
-import { group, OptionRefusal, type Value, value } from '../option.ts';
+import { group, type Named, OptionRefusal, type Value, value } from '../option.ts';
 import type { Secret } from '../secret.ts';
 import { duration, integer, mapOf, optional, several, text } from '../values.ts';
+import { NAME } from './names.ts';
 
 const tls = group('Certificates for https, in files as in kafka.tls.', {
   ca: several(
@@ -28,7 +30,7 @@ const tls = group('Certificates for https, in files as in kafka.tls.', {
   key: optional(pemFile('Unencrypted private key for `certificate`.', 'PRIVATE KEY')),
 });
 
-const transfer = group('Uploads and downloads at presigned addresses (service-security.md).', {
+const transfer = group('Uploads and downloads at presigned addresses (operating.md).', {
   hosts: several(
     text({
       help: 'Hosts of presigned addresses and redirects. An empty list allows every public host.',
@@ -76,7 +78,7 @@ export const serviceOptions = group('The Content Review Service.', {
     '10ms',
     '1h',
   ),
-  concurrency: group('Maximum concurrency over all pipelines.', {
+  concurrency: group('Maximum concurrency over all pipelines of the service.', {
     requests: integer('Calls to baseUrl.', 16, 1, 1_000),
     transfers: integer('Uploads to one host, and as many downloads.', 4, 1, 1_000),
   }),
@@ -92,6 +94,18 @@ export const serviceOptions = group('The Content Review Service.', {
   transfer,
   tls,
 });
+
+export const namedServices: Named<typeof serviceOptions> = {
+  kind: 'named',
+  help: 'Services by name, for pipelines with `service: NAME` (operating.md).',
+  allowed: 'a mapping of names to the options of `service`',
+  fallback: {},
+  item: serviceOptions,
+  checkName(name) {
+    if (name === DEFAULT_SERVICE) return 'this name stands for the group service: choose another';
+    return NAME.pattern.test(name) ? undefined : `a name has ${NAME.allowed}`;
+  },
+};
 
 function headers(help: string): Value<Readonly<Record<string, Secret>>, ''> {
   const header = secret(help);

@@ -1,5 +1,5 @@
 import { group } from '../option.ts';
-import { bytes, choice, integer, several, text } from '../values.ts';
+import { bytes, choice, integer, percentage, several, text } from '../values.ts';
 import { filterOption, mappingOptions } from './mapping.ts';
 import { derived, topic } from './names.ts';
 
@@ -16,9 +16,9 @@ export const sourceOptions = group('Records to read, and how to interpret them.'
   types: several(
     text({
       help: 'Content types to submit; others become dead letters. An empty list allows every type.',
-      allowed: 'a text',
+      allowed: 'a string',
     }),
-    'texts',
+    'strings',
     [],
   ),
   nullValues: choice('Records without a value become dead letters, or are skipped and counted.', [
@@ -31,6 +31,10 @@ export const sourceOptions = group('Records to read, and how to interpret them.'
   ),
   mapping: mappingOptions,
   filter: filterOption,
+  sample: percentage(
+    'Share of the keys whose records are processed, by a hash of the key (mapping.md). Others are skipped and counted.',
+    '100 %',
+  ),
   maxContent: bytes(
     'Maximum size of the content, or of a line of an import. Larger ones become dead letters.',
     '4MiB',

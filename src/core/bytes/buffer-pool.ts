@@ -1,9 +1,9 @@
 /**
  * Pool of reusable buffers. Without it, each large allocation outside the heap would bring the next
- * full garbage collection closer. A buffer has one owner, from `take` to `give` or `drop`.
+ * full garbage collection closer. A buffer has one owner from `take` until `give` or `drop`.
  */
 
-/** Smallest and largest size of a buffer that is kept. The sizes are powers of two. */
+/** Minimum and maximum size of a buffer that the pool keeps. Sizes are powers of two. */
 const LEAST_BYTES = 8 * 1024;
 const MOST_BYTES = 4 * 1024 * 1024;
 
@@ -37,12 +37,12 @@ export class BufferPool {
     return idle ?? Buffer.from(new ArrayBuffer(size));
   }
 
-  /** Takes back a whole buffer that `take` returned. Nothing may read it any more. */
+  /** Takes back a whole buffer that `take` returned. Nothing may read the buffer afterwards. */
   give(buffer: Buffer<ArrayBuffer>): void {
     const size = buffer.length;
     this.#lentBytes -= size;
     if (size > MOST_BYTES || this.#idleBytes + size > this.#maxIdleBytes) {
-      // Frees the memory now; otherwise it would count until the next full garbage collection.
+      // Frees the memory now. Otherwise it would be in use until the next full garbage collection.
       buffer.buffer.transfer(0);
       return;
     }

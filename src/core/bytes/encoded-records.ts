@@ -1,4 +1,4 @@
-/** Encoded records of a transaction (record-bytes.ts): thousands of records in a few objects. */
+/** Encoded records of a transaction (record-bytes.ts). A few objects hold thousands of records. */
 
 import { grown } from '../../../packages/client/src/base/grown.ts';
 import { varintSize } from '../../../packages/client/src/base/varint.ts';
@@ -15,7 +15,7 @@ import {
 
 /** Bytes of a batch before its records. */
 export const BATCH_HEADER_BYTES = 61;
-/** Bytes of a record's attributes and timestamp delta, which is always 0 and takes one byte. */
+/** Bytes of a record's attributes and timestamp delta. The delta is always 0 and takes one byte. */
 const RECORD_HEAD_BYTES = 2;
 
 /**
@@ -40,7 +40,7 @@ export function fits(recordBytes: number, maxMessageBytes: number): boolean {
 const LEAST_ROWS = 64;
 /** Numbers per row in `#places`. */
 const PLACES = 3;
-/** Smallest and largest size of the buffers that encoded records share. */
+/** Minimum and maximum size of the buffers that encoded records share. */
 const LEAST_ROOM_BYTES = 1024;
 const MOST_ROOM_BYTES = 64 * 1024;
 
@@ -69,7 +69,7 @@ export class EncodedRecords {
     return this.#bytes;
   }
 
-  /** Encodes a record. @throws TypeError if a part is neither bytes nor text; it is not added */
+  /** Encodes a record. @throws TypeError if a part is neither bytes nor a string; then the record is not added */
   add(record: OutgoingRecord): void {
     const size = sizeOfRecord(record);
     if (this.#room.length - this.#used < size) {
@@ -159,7 +159,7 @@ export class TerminalRecords implements Coordinates {
 
   /**
    * Encodes the record that settles a source record.
-   * @throws TypeError if a part is neither bytes nor text; the record is not added
+   * @throws TypeError if a part is neither bytes nor a string; then the record is not added
    */
   add({ partition, offset }: SourceCoordinate, record: OutgoingRecord): void {
     this.records.add(record);
@@ -185,7 +185,7 @@ export class TerminalRecords implements Coordinates {
     this.records.clear();
   }
 
-  /** Stores the coordinate of the last record. */
+  /** Stores the coordinates of the source record that the last record settles. */
   #locate(partition: number, offset: number): void {
     const at = 2 * (this.records.length - 1);
     if (at === this.#coordinates.length)

@@ -1,11 +1,11 @@
 /**
- * Encoding of key, value and headers of a record in message format v2: everything that follows the
- * offset delta. It does not depend on the batch, so it is written once, when the record is created.
+ * Encoding of a record's key, value and headers in message format v2: everything after the offset
+ * delta. It does not depend on the batch, so it is written once, when the record is created.
  */
 import { VarintReader, varintSize, writeVarint } from '../../../packages/client/src/base/varint.ts';
 import { type Header, NO_HEADERS, type OutgoingRecord } from '../record.ts';
 
-/** Returns the encoded size. @throws TypeError if a part is neither bytes nor text */
+/** Returns the encoded size. @throws TypeError if a part is neither bytes nor a string */
 export function sizeOfRecord({ key, value, headers = NO_HEADERS }: OutgoingRecord): number {
   let size = sizeOfPart(key) + sizeOfPart(value) + varintSize(headers.length);
   if (headers.length === 0) return size;
@@ -59,7 +59,7 @@ function readerAt(bytes: Buffer, start: number): VarintReader {
 export function sizeOfPart(part: Buffer | string | null): number {
   if (part === null) return varintSize(-1);
   if (typeof part !== 'string' && !(part instanceof Uint8Array))
-    throw new TypeError('a part of a record is neither bytes nor text');
+    throw new TypeError('a part of a record is neither bytes nor a string');
   const length = Buffer.byteLength(part);
   return varintSize(length) + length;
 }

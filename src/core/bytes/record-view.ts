@@ -1,10 +1,10 @@
 /**
- * Source record as a view of the fetched bytes. Key and value become Buffers only on access: most
+ * Source record as a view of the fetched bytes. Key and value become Buffers only on access. Most
  * records need only the position of the value, and the Buffers would be most of the garbage.
  */
 import type { RecordHeaders, SourceRecord } from '../record.ts';
 
-/** Positions of the parts of a record in `bytes`; a negative length means null. */
+/** Positions of a record's parts in `bytes`. A negative length means null. */
 export interface RecordPlaces {
   readonly partition: number;
   readonly offset: number;

@@ -1,11 +1,11 @@
 /**
  * Rows of a part of a result file, in columns. The columns are plain values, so the thread that
- * reads the file can transfer them to another. A slice gives access to them.
+ * reads the file can transfer them to another thread. A ResultSlice gives access to the rows.
  */
 import type { OutgoingRecord, Poison, SourceCoordinate } from '../record.ts';
 import { readRecord } from './record-bytes.ts';
 
-// Rows of a job's results: from its result file, or from responses about its records.
+// Rows of a job's results. They come from its result file, or from responses about its records.
 
 /** Properties of a terminal record that metrics count. Many rows share one object. */
 export interface RowOutcome {
@@ -20,7 +20,7 @@ export interface ResultRow extends SourceCoordinate, Omit<RowOutcome, 'isError'>
   readonly record: OutgoingRecord;
 }
 
-/** A row that names no source record. */
+/** Row that does not identify a source record. */
 export interface MalformedRow {
   readonly malformed: string;
   /** True if the seal of the row is wrong or missing. */
@@ -29,27 +29,27 @@ export interface MalformedRow {
   readonly crash?: string;
 }
 
-/** A row that names a source record but cannot become a terminal record. */
+/** Row that identifies a source record but cannot become its terminal record. */
 export interface BrokenRow extends SourceCoordinate {
   readonly poison: Poison;
 }
 
-/** A row that names a source record. */
+/** Row that identifies a source record. */
 export type ItemRow = (ResultRow | BrokenRow) & {
-  /** True if the record ends only because its time limit has passed. */
+  /** True if the record is settled only because its time limit has passed. */
   readonly overdue?: boolean;
 };
 
 export type ReadRow = ItemRow | MalformedRow;
 
-/** Numbers per row: partition, offset, end of its record in `bytes`, index of its outcome. */
+/** Numbers per row: partition, offset, end of the row's record in `bytes`, index of the row's outcome. */
 export const ROW_NUMBERS = 4;
 
 export interface ResultColumns {
   readonly rows: number;
   /** ROW_NUMBERS values per row; unused elements may follow. */
   readonly numbers: Float64Array<ArrayBuffer>;
-  /** Terminal records (record-bytes.ts) without gaps. */
+  /** Encoded terminal records (record-bytes.ts), without gaps between them. */
   readonly bytes: ArrayBuffer;
   /** Distinct outcomes. */
   readonly outcomes: readonly RowOutcome[];
@@ -104,7 +104,7 @@ export class ResultSlice {
     return readRecord(this.bytes, this.start(row));
   }
 
-  /** Yields all rows as objects: first rows with a record, whose parts are views, then `others`. */
+  /** Yields all rows as objects: first the rows with a record, whose parts are views, then `others`. */
   *[Symbol.iterator](): IterableIterator<ReadRow> {
     for (let row = 0; row < this.length; row++) {
       const { isError, result } = this.outcome(row);

@@ -5,28 +5,31 @@ import type { ContentItem } from '../record.ts';
 export interface EncodedBody {
   readonly body: Buffer;
   readonly rows: number;
-  /** Memory that the body occupies, bytes. A buffer of the pool may be larger than the body. */
+  /** Memory of the body in bytes. A pool's buffer may be larger than the body. */
   readonly heldBytes: number;
-  /** Returns the memory to the pool. Nothing may read the body any more. Idempotent. */
+  /** Returns the memory to the pool. Nothing may read the body afterwards. Idempotent. */
   release(): void;
-  /** Like `release`, but leaves the body to the garbage collector, since it may still be read. */
+  /** Leaves the memory to the garbage collector, because the body may still be read. */
   drop(): void;
 }
 
 export interface RowSink {
-  /** Memory of the sink, bytes: buffers of the pool and data about columns. */
+  /** Memory of the sink in bytes: buffers of the pool, and data about columns. */
   readonly heldBytes: number;
-  /** Key that seals the rows of this upload, base64url; undefined for kinds without seals. */
+  /** Key that seals the rows of this upload, in base64url. undefined for kinds without seals. */
   readonly rowKey?: string | undefined;
-  /** Writes the row of an item. Its key and headers are views that must not be kept. @throws if this item fails; earlier rows are unchanged */
+  /**
+   * Writes an item's row. Its key and headers are views and must not be kept. @throws if it fails;
+   * earlier rows stay
+   */
   add(item: ContentItem): void;
   /**
    * Assembles the body and returns the rows' buffers to the pool. Yields to the event loop
-   * regularly, since a batch may have 100,000 rows. Must be called once; only `release` may follow.
-   * Never throws because of one item.
+   * regularly, because a batch may have 100,000 rows. Must be called once, and only `release` may
+   * follow. An item that was added never makes it throw.
    */
   finish(): Promise<EncodedBody>;
-  /** Returns the memory to the pool without a body. Idempotent; no effect after `finish`. */
+  /** Returns the memory to the pool without making a body. Idempotent. No effect after `finish`. */
   release(): void;
 }
 

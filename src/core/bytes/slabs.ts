@@ -13,7 +13,7 @@
 import type { BufferPool } from './buffer-pool.ts';
 import type { EncodedBody } from './row-sink.ts';
 
-/** Slabs grow, so that one row takes little memory and many rows are in few slabs. */
+/** Minimum and maximum size of a slab. Slabs grow: one row takes little memory, and many rows need few slabs. */
 const LEAST_BYTES = 8 * 1024;
 const MOST_BYTES = 128 * 1024;
 const EMPTY = Buffer.alloc(0);
@@ -105,7 +105,7 @@ export class Slabs {
   #grow(most: number): void {
     const begun = this.at - this.#rowStart;
     const slab = Math.min(MOST_BYTES, Math.max(LEAST_BYTES, this.#heldBytes));
-    // Doubles at least, so that a large row with many parts is not copied for each part.
+    // At least doubles, so that a large row with many parts is not copied for each part.
     const next = this.#pool.take(Math.max(begun + most, 2 * begun, slab));
     this.buffer.copy(next, 0, this.#rowStart, this.at);
     this.#heldBytes += next.length;

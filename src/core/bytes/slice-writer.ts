@@ -1,4 +1,4 @@
-/** Writer of consecutive slices: terminal records go into one buffer, other values into columns. */
+/** Writer of consecutive slices. Terminal records go into one buffer, other values into columns. */
 import { grown } from '../../../packages/client/src/base/grown.ts';
 import { attempt, internalPoison } from '../outcome/internal-error.ts';
 import type { OutgoingRecord } from '../record.ts';
@@ -27,11 +27,11 @@ export class SliceWriter {
   /** Indexes of the outcomes by status and result. */
   readonly #places = [new Map<Text, number>(), new Map<Text, number>()];
   #others: (MalformedRow | BrokenRow)[] = [];
-  /** Size of the previous slice, as an estimate for the next. */
+  /** Rows and bytes of the previous slice, as an estimate for the next one. */
   #rowsBefore = 0;
   #bytesBefore = 0;
 
-  /** Offset of the next record in the buffer of `reserve`. */
+  /** Offset of the next record in the buffer that `reserve` returns. */
   get end(): number {
     return this.#end;
   }
@@ -47,10 +47,7 @@ export class SliceWriter {
     return larger;
   }
 
-  /**
-   * Adds the row of the record written at `end`.
-   * @param result of the review, if any
-   */
+  /** Adds the row of the record that was written at `end`. @param result result of the review, if any */
   add(partition: number, offset: number, isError: boolean, result: Text, end: number): void {
     if ((this.#rows + 1) * ROW_NUMBERS > this.#numbers.length) this.#grow();
     const at = this.#rows++ * ROW_NUMBERS;
@@ -89,7 +86,7 @@ export class SliceWriter {
     return made;
   }
 
-  /** Encodes a row. A record with a part that is neither bytes nor text becomes a broken row. */
+  /** Encodes a row. A record with a part that is neither bytes nor a string becomes a broken row. */
   addRow(row: ReadRow): void {
     if (!('record' in row)) {
       this.#others.push(row);

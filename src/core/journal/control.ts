@@ -1,7 +1,6 @@
 /**
- * Commands of an operator to the owners of all shards of a pipeline (pause, drain, resume), and
- * their acknowledgements (ADR 0030). One record in each partition of the journal has the whole
- * state.
+ * An operator's commands to the owners of all shards of a pipeline (pause, drain, resume), and the
+ * owners' acknowledgements (ADR 0030). One record in each journal partition has the whole state.
  */
 
 export const COMMANDS = ['pause', 'drain', 'resume'] as const;
@@ -21,13 +20,13 @@ export interface Hold {
 }
 
 export interface Control {
-  /** Wall clock time of the command, ms, but at least one more than the previous revision. */
+  /** Wall-clock time of the command in ms, but at least one more than the previous revision. */
   readonly revision: number;
-  /** Absent if the pipeline runs. */
+  /** Absent if the pipeline is running. */
   readonly hold?: Hold;
 }
 
-/** Promise of a shard's owner to obey a command until it reads a newer revision. */
+/** Commitment of a shard's owner to a command until it reads a newer revision. */
 export interface Acknowledgement extends Control {
   readonly atMs: number;
   /** True if the shard is drained: it has no live job and no other record in flight. */
@@ -43,14 +42,14 @@ export interface GivenCommand {
 }
 
 /**
- * Returns a revision that no earlier command has had, even if the newest command is lost: a plain
- * counter would then repeat its revision. The highest safe integer, which the time never reaches,
- * is followed by the time.
+ * Returns a revision that no earlier command has had. A plain counter could repeat a revision if
+ * the newest command is lost, so the time is used. After the highest safe integer, which no time
+ * reaches, the revision is the time again.
  */
 export const revisionAfter = ({ revision }: Control, nowMs: number): number =>
   revision < Number.MAX_SAFE_INTEGER ? Math.max(revision + 1, nowMs) : nowMs;
 
-/** @returns the state after the command; undefined if it changes nothing */
+/** Returns the state after a command, or undefined if the command changes nothing. */
 export function commanded(
   before: Control,
   { command, by, reason }: GivenCommand,
@@ -64,12 +63,12 @@ export function commanded(
   return { revision, hold: { state, atMs: nowMs, by, ...(reason !== undefined && { reason }) } };
 }
 
-/** True if the acknowledgement shows the given state; undefined means that the shard runs. */
+/** True if the acknowledgement has the given state. undefined means that the shard runs. */
 export const obeys = (
   { drained, hold }: Acknowledgement,
   state: Hold['state'] | undefined,
 ): boolean => (state === 'draining' ? drained : hold?.state === state);
 
-/** True if both are equal, apart from their times. */
+/** True if both acknowledgements are equal apart from their times. */
 export const sameAnswer = (a: Acknowledgement | undefined, b: Acknowledgement): boolean =>
   JSON.stringify({ ...a, atMs: 0 }) === JSON.stringify({ ...b, atMs: 0 });

@@ -1,7 +1,6 @@
 /**
- * A job: one remote piece of work (a batch, an import, a set of lookups) and the source records
- * that it answers for. Its record is immutable. Its remainder is a record of its own that only
- * shrinks.
+ * A job: one remote piece of work (a batch, an import, a set of lookups) and its source records.
+ * The job record is immutable. Its remainder is a separate record that only shrinks.
  */
 import { OffsetSet } from '../offset-set.ts';
 import type { SourceCoordinate } from '../record.ts';
@@ -9,9 +8,9 @@ import type { SourceCoordinate } from '../record.ts';
 /** Offsets of one source partition in a job. */
 export interface JobSource {
   readonly partition: number;
-  /** Number of resets of the group before these records were read; part of their event ids. */
+  /** Number of resets of the group before these records were read. It is part of their event ids. */
   readonly replay: number;
-  /** All offsets of the job, encoded. The remainder has the unsettled ones. */
+  /** All offsets of the job, encoded. The job's remainder has those that are not settled. */
   readonly offsets: string;
 }
 
@@ -21,17 +20,17 @@ export interface JobRecord {
   readonly remoteId: string;
   readonly kind: string;
   readonly type: string;
-  /** Name of its lane. Missing for the default lane. */
+  /** Name of the job's lane. Missing for the default lane. */
   readonly lane?: string;
-  /** 1 for the first submission of these items. Submissions without a review do not count. */
+  /** 1 for the first submission of these items. A submission that was not reviewed does not count. */
   readonly attempt: number;
-  /** Number of times that a failing batch was halved to produce this one. */
+  /** How often failing batches were halved until this batch resulted. */
   readonly depth: number;
-  /** Number of batches submitted so far in this line; limits the halving. */
+  /** Number of batches submitted so far in this line (a first submission and its retries). Limits the halving. */
   readonly spent: number;
-  /** Id of the first job of this line; its own id for a first submission. */
+  /** Id of the first job of this line. A first submission has its own id here. */
   readonly root: string;
-  /** Number of the line in its shard, in the order of first submissions. */
+  /** Number of the line in its shard. Lines are numbered in the order of their first submissions. */
   readonly sequence: number;
   /** Number of items, and size of the uploaded body in bytes. */
   readonly count: number;
@@ -40,12 +39,12 @@ export interface JobRecord {
   readonly createdMs: number;
   readonly oldestEventMs: number;
   readonly newestEventMs: number;
-  /** Key that seals its rows, base64url. Missing for kinds without a result file. */
+  /** Key that seals the job's rows, in base64url. Missing for kinds without a result file. */
   readonly rowKey?: string;
   readonly sources: readonly JobSource[];
 }
 
-/** Set of source records of one shard, such as a job's remainder: offsets by partition. */
+/** Set of source records of one shard, such as a job's remainder. Stores offsets by partition. */
 export class CoordinateSet {
   readonly #partitions = new Map<number, OffsetSet>();
   #size = 0;
@@ -78,12 +77,12 @@ export class CoordinateSet {
     return true;
   }
 
-  /** Memory that was added for the offsets, bytes; removals do not reduce it. */
+  /** Bytes of memory that the added offsets took. Removals do not reduce it. */
   get heldBytes(): number {
     return this.#heldBytes;
   }
 
-  /** Upper bound of the encoded size, bytes. A run takes up to six bytes, and base64 adds a third. */
+  /** Upper bound of the encoded size in bytes. A run takes up to six bytes, and base64 adds a third. */
   get encodedBytes(): number {
     let bytes = 0;
     for (const offsets of this.#partitions.values()) {
@@ -105,7 +104,7 @@ export class CoordinateSet {
     return this.#partitions.has(partition);
   }
 
-  /** Returns the partitions, ascending, with their offsets, which the caller must not change. */
+  /** Returns the partitions in ascending order, with their offsets. The caller must not change the offsets. */
   entries(): [partition: number, offsets: OffsetSet][] {
     return [...this.#partitions].sort(([a], [b]) => a - b);
   }
@@ -132,7 +131,7 @@ export class CoordinateSet {
   }
 }
 
-/** A live job: the immutable record and its remainder. */
+/** Live job: the immutable job record and the remainder. */
 export class LiveJob {
   readonly record: JobRecord;
   /** Records still to be settled. */
@@ -162,9 +161,9 @@ export const sourcesOf = (
 
 type TimedCoordinate = SourceCoordinate & { readonly timestampMs: number };
 
-/** Coordinates of the records of a batch that has no job yet, with the timestamps for its job. */
+/** Coordinates of the records of a batch that has no job yet, and the timestamps that its job will have. */
 export class BatchRecords extends CoordinateSet {
-  /** Timestamps of the oldest and the newest record, ms; infinite without records. */
+  /** Timestamps in ms of the oldest and the newest record. Infinite if there are no records. */
   oldestMs = Infinity;
   newestMs = -Infinity;
   readonly #last = new Map<number, TimedCoordinate>();
@@ -184,7 +183,7 @@ export class BatchRecords extends CoordinateSet {
       this.#last.set(partition, { partition, offset, timestampMs });
   }
 
-  /** Record with the highest offset of each partition, with its timestamp. */
+  /** Coordinate and timestamp of the record with the highest offset, for each partition. */
   get last(): Iterable<TimedCoordinate> {
     return this.#last.values();
   }

@@ -1,5 +1,5 @@
 /**
- * Records of the journal. Keys never change; values are JSON with a version.
+ * Records of the journal. Keys never change. Values are JSON with a version.
  *
  * | key             | value                                                             |
  * |-----------------|-------------------------------------------------------------------|
@@ -17,7 +17,7 @@
  */
 import * as v from 'valibot';
 import { isObject } from '../../../packages/client/src/base/json/json-values.ts';
-import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
+import { tryParseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 import { OffsetSet } from '../offset-set.ts';
 import type { JournalWrite } from '../ports/kafka.ts';
 import {
@@ -31,7 +31,7 @@ import type { QuotaRecord } from './quota.ts';
 
 /** The format that this version writes, and the newest that it reads. */
 export const JOURNAL_FORMAT = 1;
-/** Maximum number of offsets of a job, since a corrupt record could name far too many. */
+/** Maximum number of offsets of a job. A corrupt record could contain far too many. */
 const MAX_OFFSETS = 2 ** 24;
 
 export interface JournalMeta {
@@ -48,21 +48,21 @@ export interface OwnerRecord {
 }
 
 export interface PartitionProgress {
-  /** Sequence number of the shard's progress, also in the metadata of the group's commits. */
+  /** Sequence number of the shard's progress. The metadata of the group's commits has it too. */
   readonly seq: number;
-  /** W: every record below is settled or in a live job. */
+  /** W: every record below this offset is settled or in a live job. */
   readonly watermark: number;
   /** Offsets ≥ W that are settled, in a live job, or without a record. */
   readonly claimed: OffsetSet;
   /** Number of resets of the group for this partition. */
   readonly replay: number;
-  /** Position of intake. Records below it that the next owner reads again were in a buffer. */
+  /** Position of intake. Records below it that the next owner reads again were already in a buffer. */
   readonly read: number;
-  /** Newest claimed record. If the topic was created again, another record is at its offset. */
+  /** Newest claimed record. If another record is at its offset later, the topic was created again. */
   readonly last: { readonly offset: number; readonly timestampMs: number } | null;
   /** First offset for which the pipeline is responsible. */
   readonly start: number;
-  /** True if `start` was committed before this journal existed: earlier records are unknown to it. */
+  /** True if the group committed `start` before this journal existed, which therefore lacks earlier records. */
   readonly inherited?: true;
 }
 
@@ -80,14 +80,14 @@ export type JournalEntry =
       readonly isUploaded?: boolean;
     }
   | { readonly entry: 'quota'; readonly value: QuotaRecord }
-  /** undefined if malformed. It is then ignored, since a command must not stop a shard. */
+  /** undefined if the record is malformed. It is then ignored, because a command must not stop a shard. */
   | { readonly entry: 'control'; readonly value: Control | undefined }
   | { readonly entry: 'control/ack'; readonly value: Acknowledgement | undefined };
 
-/** Seconds of a quota record: those of a minute, with room for clocks that differ. */
+/** Maximum number of seconds in a quota record: a minute, and room for clocks that differ. */
 const MAX_SECONDS = 100;
 
-/** The journal has a record that this version cannot read. Nothing may be fenced or written. */
+/** The journal has a record that this version cannot read. Nothing may be fenced or written then. */
 export class JournalFormatError extends Error {
   override readonly name = 'JournalFormatError';
 }
@@ -118,7 +118,7 @@ export const writeControl = (control: Control): JournalWrite => write(CONTROL_KE
 export const writeAcknowledgement = (answer: Acknowledgement): JournalWrite =>
   write('control/ack', answer);
 
-/** Key of commands. An owner looks for it in every record written to its journal partition. */
+/** Key of commands. A shard's owner looks for this key in every record written to its journal partition. */
 export const CONTROL_KEY = 'control';
 
 const KEY = /^(?:(meta|owner|quota)|progress\/(\d+)|job\/([^/]+?)(\/left)?)$/;
@@ -164,12 +164,8 @@ export function readJournalRecord(key: string, text: string | null): JournalEntr
 /** Parses a value and checks its version. */
 function parsed(key: string, text: string): object {
   const foreign = 'is another application writing to this topic?';
-  let value: unknown;
-  try {
-    value = parseJson(text);
-  } catch {
-    throw unreadable(key, `is not JSON: ${foreign}`);
-  }
+  const value = tryParseJson(text);
+  if (value === undefined) throw unreadable(key, `is not JSON: ${foreign}`);
   if (!isObject(value)) throw unreadable(key, `is not a JSON object: ${foreign}`);
   const { v: format } = read(VERSION, key, value);
   if (format > JOURNAL_FORMAT)
@@ -200,7 +196,7 @@ function readable(schema: v.GenericSchema, key: string, text: string | null): un
   }
 }
 
-/** Schema of an encoded offset set. @param most maximum number of offsets */
+/** Schema of an encoded offset set. @param most maximum number of offsets in the set */
 const offsets = (most: number) =>
   v.pipe(
     v.string(),
@@ -229,7 +225,7 @@ const encodedOffsets = v.pipe(
 const text = v.string();
 const integer = v.pipe(v.number(), v.safeInteger());
 const count = v.pipe(integer, v.minValue(0));
-/** Timestamps of producers may be negative. */
+/** Time in ms. A producer's timestamps may be negative. */
 const time = v.pipe(v.number(), v.finite());
 const flag = v.fallback(v.optional(v.literal(true)), undefined);
 
@@ -270,7 +266,7 @@ const JOB = v.object({
 const pair = v.pipe(v.array(v.unknown()), v.length(2), v.tuple([integer, jobOffsets]));
 const LEFT = v.object({ left: v.array(pair), uploaded: flag });
 
-/** A hold with the longest texts takes 4,000 characters if each character is escaped. */
+/** Maximum length of a command. A hold with the longest strings takes 4,000 characters if all are escaped. */
 const MAX_CONTROL_CHARACTERS = 16 * 1024;
 const hold = v.optional(
   v.object({

@@ -1,6 +1,6 @@
 /**
- * Fold of the journal into the state that an owner takes over. The state is consistent only after
- * the last record before the barrier of the claim; `finish` checks it.
+ * Reads the records of a journal into the state that a shard's next owner takes over. The state is
+ * consistent only at the barrier of the claim, where `finish` checks it.
  */
 import { type Acknowledgement, type Control, NO_CONTROL } from './control.ts';
 import { CoordinateSet, type JobRecord, LiveJob } from './job.ts';
@@ -18,14 +18,14 @@ export interface JournalState {
   readonly meta: JournalMeta | undefined;
   readonly owner: OwnerRecord | undefined;
   readonly progress: ReadonlyMap<number, PartitionProgress>;
-  /** By id, oldest first. */
+  /** Live jobs by id, oldest first. */
   readonly jobs: ReadonlyMap<string, LiveJob>;
   /** The highest progress sequence. */
   readonly seq: number;
-  /** undefined if the pipeline never had a quota. */
+  /** undefined if the pipeline has never had a quota. */
   readonly quota: QuotaRecord | undefined;
   readonly control: Control;
-  /** True if the newest record with key `control` is invalid. Owners may obey another command. */
+  /** True if the newest record with the key `control` is invalid. Other owners may then follow another command. */
   readonly isControlSpoilt: boolean;
   readonly acknowledged: Acknowledgement | undefined;
 }
@@ -44,7 +44,7 @@ export class JournalView {
   #quota: QuotaRecord | undefined;
   #seq = 0;
 
-  /** Folds the next record, which replaces earlier ones with its key. @throws JournalFormatError */
+  /** Applies the next record, which replaces earlier records with the same key. @throws JournalFormatError */
   fold(key: string, text: string | null): JournalEntry {
     const record = readJournalRecord(key, text);
     switch (record.entry) {
@@ -100,7 +100,7 @@ export class JournalView {
         throw new JournalFormatError(`job ${id} has a remainder, but no job record`);
     this.#checkConservation(jobs.values());
     const { meta, owner, acknowledged } = this;
-    // After compaction, the command may be missing or replaced by an unreadable record.
+    // Compaction may have removed the command, or left only an unreadable record in its place.
     const control = this.control === NO_CONTROL ? (acknowledged ?? NO_CONTROL) : this.control;
     const { progress, seq } = { progress: this.#progress, seq: this.#seq };
     const isControlSpoilt = this.#isControlSpoilt;
@@ -108,7 +108,7 @@ export class JournalView {
     return { meta, owner, progress, jobs, seq, quota: this.#quota, ...commands };
   }
 
-  /** Checks I1: no record is in two live jobs, or in one although intake would read it again. */
+  /** Checks I1: no record is in two live jobs, or in a live job although intake would read it again. */
   #checkConservation(jobs: Iterable<LiveJob>): void {
     const named = new CoordinateSet();
     for (const { record, left } of jobs) {

@@ -2,7 +2,7 @@
  * An owner's view of one source partition: the watermark W, the offsets assigned above it, and the
  * position of intake.
  *
- * An offset is assigned when it is settled, in a live job or skipped, or holds no record at all
+ * An offset is assigned when it is settled, in a live job or skipped, or contains no record at all
  * (transaction markers, compaction). Every offset in [W, position) is assigned, waits in memory (a
  * buffer, a sealed batch, the dead-letter queue), or is in a range that intake leaped over and will
  * read later. So W is the first unassigned offset.
@@ -32,25 +32,25 @@ export class PartitionState {
   /** Size of the last progress record, bytes. */
   progressBytes = 0;
   /**
-   * Records below this offset were in a buffer of the previous owner, so their age counts from
-   * their timestamp.
+   * Records below this offset were already in a buffer of the previous owner, so their age counts
+   * from their timestamp.
    */
   readonly seenBefore: number;
   #watermark: number;
   readonly #assigned: OffsetSet;
   #last: PartitionProgress['last'];
   /**
-   * Record that must be found at its offset, until intake has passed it. A different timestamp
-   * there shows that the topic was created again.
+   * Record that must still be at its offset. Set until intake has passed that offset. A different
+   * timestamp there shows that the topic was created again.
    */
   #expected: PartitionProgress['last'];
-  /** Newest record that intake has seen; offset -1 before the first. */
+  /** Newest record that intake has read. The offset is -1 before the first record. */
   #seenOffset = -1;
   #seenTimestampMs = 0;
   /** Progress at the start of this ownership. */
   readonly #journaled: StartProgress;
   #dirty = false;
-  /** Value of `read` in the journal. */
+  /** Value of `read` in the newest progress record. */
   #writtenRead: number;
 
   private constructor(partition: number, progress: StartProgress) {
@@ -71,14 +71,14 @@ export class PartitionState {
     return new PartitionState(partition, progress);
   }
 
-  /** Starts with progress that the next commit must write to the journal (first start, reset). */
+  /** Starts with progress that the next commit must write to the journal, after a first start or a reset. */
   static begin(partition: number, progress: StartProgress): PartitionState {
     const state = new PartitionState(partition, progress);
     state.#dirty = true;
     return state;
   }
 
-  /** Starts a partition that is new to the journal. @param inherited see PartitionProgress */
+  /** Starts a partition that the journal does not contain yet. @param inherited see PartitionProgress */
   static startAt(partition: number, offset: number, { inherited = false } = {}): PartitionState {
     return PartitionState.begin(partition, {
       watermark: offset,
@@ -105,10 +105,7 @@ export class PartitionState {
     return this.newest.position;
   }
 
-  /**
-   * Number of offsets that intake has read above W, without records passed over. While there is a
-   * backlog, W stays at its start, so that only unassigned offsets count.
-   */
+  /** Number of offsets above W that intake has read, except offsets that are to be read again. */
   get width(): number {
     return (this.#hasBacklog ? this.taken : this.position - this.#watermark) - this.passedOver;
   }
@@ -186,8 +183,8 @@ export class PartitionState {
   }
 
   /**
-   * Moves the position back to the last assigned record if that is close below W, so that intake
-   * can check that it is still the same record. @param logStart first offset in the log
+   * Moves the position back to the last assigned record if it is a little below W, so that intake
+   * can check whether it is still the same record. @param logStart first offset in the log
    */
   seekToLastAssigned(logStart: number): void {
     const last = this.#expected;
@@ -202,7 +199,7 @@ export class PartitionState {
 
   /**
    * Makes intake check the newest record again, because the topic may have been created again.
-   * @returns its offset, from which to resume reading; undefined if nothing was read there
+   * @returns the record's offset, from which to resume reading, or undefined if nothing was read there
    */
   expectAgain(): number | undefined {
     if (this.#seenOffset < this.#leapedTo) return undefined;
@@ -210,7 +207,7 @@ export class PartitionState {
     return this.#seenOffset;
   }
 
-  /** Returns false if another record was at this offset, because the topic was created again. */
+  /** Returns false if intake read another record at this offset before, because the topic was created again. */
   matches(offset: number, timestampMs: number): boolean {
     if (offset > this.#seenOffset) {
       this.#seenOffset = offset;
@@ -222,12 +219,12 @@ export class PartitionState {
     return same;
   }
 
-  /** Assigns [from, to), where intake found no record. */
+  /** Assigns the offsets [from, to), at which intake found no records. */
   passGap(from: number, to: number): void {
     const low = Math.max(from, this.#watermark);
     if (to <= low) return;
     if (low === this.#watermark) {
-      // Every offset below is assigned, so W moves at once, and a gap of millions costs nothing.
+      // Every offset below is assigned, so W can move at once. A gap of millions therefore costs nothing.
       this.#watermark = to;
       this.#settleWatermark();
     } else {
@@ -247,8 +244,9 @@ export class PartitionState {
   }
 
   /**
-   * Assigns the offset of a record that the transaction being built settles or puts into a job. A
-   * skipped record, which does not count as taken, is part of the next transaction. @param timestampMs undefined if unknown
+   * Assigns the offset of a record that the transaction being built settles or adds to a job, or
+   * that was skipped. The next transaction records that a record was skipped.
+   * @param timestampMs undefined if unknown
    */
   assign(offset: number, timestampMs: number | undefined): void {
     if (offset < this.#watermark) return;
@@ -258,7 +256,7 @@ export class PartitionState {
     this.#dirty = true;
   }
 
-  /** Moves W past all assigned offsets. The caller commits the result or discards this state. */
+  /** Moves W past all assigned offsets. The caller must commit the result or discard this state. */
   snapshot(seq: number): PartitionProgress {
     this.#settleWatermark();
     this.#dirty = false;
@@ -288,12 +286,13 @@ export class PartitionState {
   }
 }
 
-/** Maximum number of offsets that are read again to check one record. */
+/** Maximum number of offsets to read again in order to check one record. */
 const MAX_PEEK = 10_000;
 
 /**
- * Progress after an operator reset the group to `offset` (`keeps-live-jobs` in the protocol's
- * model): everything below is skipped, everything above reviewed again, except records of live jobs.
+ * Returns the progress after an operator has reset the group to `offset` (`keeps-live-jobs` in the
+ * protocol's model). Everything below is skipped; everything above is reviewed again, except
+ * records of live jobs.
  * @returns the new progress, and an upper bound of the records skipped unread (gaps count too)
  */
 export function resetProgress(

@@ -1,6 +1,7 @@
 /**
- * Quota of one shard: rows that it may submit per minute and per day. The submitted rows are part of
- * the shard's journal, so that the count continues after a restart or takeover. Time is an input.
+ * Quota of one shard: rows that it may submit per minute and per day, and rows under review. The
+ * submitted rows are part of the shard's journal, so that the count continues after a restart or
+ * takeover; the rows under review are those of its live jobs. Time is an input.
  *
  * A minute is any interval of 60 s; submissions are kept by second. A day is a day in UTC.
  */
@@ -9,6 +10,13 @@
 export interface QuotaLimits {
   readonly rowsPerMinute: number;
   readonly rowsPerDay: number;
+  readonly rowsUnderReview: number;
+}
+
+/** Rows under review of a lane, and the part of the limit that the lane has, from 0 to 1. */
+interface UnderReview {
+  readonly rows: number;
+  readonly share: number;
 }
 
 /** Rows that a shard has submitted, as the journal has them. */
@@ -19,8 +27,12 @@ export interface QuotaRecord {
   readonly day: readonly [day: number, rows: number];
 }
 
-/** Part of a quota from which batches are not larger: several fill it better than one. */
-const BATCH_PART = 4;
+/**
+ * Largest batch as a part of the rows of a minute or a day. What is left of them may be too little
+ * for the next batch, and is then lost; rows under review are not lost.
+ */
+const BATCH_PART = 1 / 20;
+const REVIEW_PART = 1 / 4;
 /** Longest takeover of a shard for which the clocks of both owners are trusted, s. */
 const LONGEST_TAKEOVER_S = 90;
 const SECOND_MS = 1_000;
@@ -47,20 +59,24 @@ export class Quota {
     this.#day = [Math.min(day[0], Math.floor(nowMs / DAY_MS)), day[1]];
   }
 
-  /** Largest batch that the quota is used up with well, rows. */
-  get maxRows(): number {
-    const { rowsPerMinute, rowsPerDay } = this.limits;
-    return Math.max(1, Math.floor(Math.min(rowsPerMinute, rowsPerDay) / BATCH_PART));
+  /** Largest batch that the quota is used up with well, rows. @param share smallest share of a lane */
+  maxRows(share: number): number {
+    const { rowsPerMinute, rowsPerDay, rowsUnderReview } = this.limits;
+    const rows = BATCH_PART * Math.min(rowsPerMinute, rowsPerDay);
+    return Math.max(1, Math.floor(Math.min(rows, REVIEW_PART * rowsUnderReview * share)));
   }
 
   /**
-   * Returns the time until a batch may be submitted, ms; 0 if it may be submitted now. A batch above
-   * a limit is admitted alone.
+   * Returns the time until a batch may be submitted, ms; 0 if it may be submitted now, Infinity if
+   * reviews must end first. A batch above a limit is admitted alone.
+   * @param review undefined for records that are under review already
    */
-  waitMs(rows: number, nowMs: number): number {
+  waitMs(rows: number, nowMs: number, review?: UnderReview): number {
+    const { rowsUnderReview } = this.limits;
+    if (review && !fits(rows, review.rows, rowsUnderReview * review.share)) return Infinity;
     const dayMs = fits(rows, this.#rowsOfDay(nowMs), this.limits.rowsPerDay)
       ? 0
-      : Math.ceil((Math.floor(nowMs / DAY_MS) + 1) * DAY_MS - nowMs);
+      : Math.ceil(dayEndsInMs(nowMs));
     return Math.max(dayMs, this.#minuteWaitMs(rows, nowMs));
   }
 
@@ -77,13 +93,35 @@ export class Quota {
     return { seconds: this.#seconds, day: this.#day };
   }
 
+  /**
+   * Takes back the rows of an upload that cannot have arrived.
+   * @param spentMs time at which they were counted
+   */
+  takeBack(rows: number, spentMs: number): void {
+    const second = Math.floor(spentMs / SECOND_MS);
+    this.#seconds = this.#seconds.map(([at, count]) => [at, at === second ? count - rows : count]);
+    const [day, count] = this.#day;
+    if (day === Math.floor(spentMs / DAY_MS)) this.#day = [day, count - rows];
+  }
+
   /** Rows that may still be submitted; Infinity where there is no limit. */
-  left(nowMs: number): QuotaLimits {
-    const { rowsPerMinute, rowsPerDay } = this.limits;
+  left(nowMs: number, underReview: number): QuotaLimits {
+    const { rowsPerMinute, rowsPerDay, rowsUnderReview } = this.limits;
     const rest = (limit: number, used: number) => Math.max(0, limit - used);
     return {
       rowsPerMinute: rest(rowsPerMinute, sumOf(this.#inMinute(nowMs))),
       rowsPerDay: rest(rowsPerDay, this.#rowsOfDay(nowMs)),
+      rowsUnderReview: rest(rowsUnderReview, underReview),
+    };
+  }
+
+  /** Time until more rows of each limit are free, ms; Infinity if none are used, or if reviews must end. */
+  renewsMs(nowMs: number): QuotaLimits {
+    const [oldest] = this.#inMinute(nowMs);
+    return {
+      rowsPerMinute: oldest === undefined ? Infinity : endMs(oldest[0]) - nowMs,
+      rowsPerDay: this.#rowsOfDay(nowMs) === 0 ? Infinity : dayEndsInMs(nowMs),
+      rowsUnderReview: Infinity,
     };
   }
 
@@ -110,6 +148,8 @@ export class Quota {
 
 /** Time at which rows of a second no longer count, ms. */
 const endMs = (second: number): number => (second + 1) * SECOND_MS + MINUTE_MS;
+
+const dayEndsInMs = (nowMs: number): number => (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS - nowMs;
 
 const fits = (rows: number, used: number, limit: number): boolean =>
   used === 0 || used + rows <= limit;

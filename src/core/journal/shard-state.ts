@@ -1,9 +1,9 @@
 /**
- * State of a shard in its owner's memory, and the journal records of each step of the protocol
+ * State of a shard in its owner's memory. Returns the journal records of each step of the protocol
  * (docs/ARCHITECTURE.md).
  *
  * A method that returns a Step changes this state at once. The caller commits steps in the order in
- * which they were built; if a commit fails, it discards this state and the shard is claimed again.
+ * which they were built. If a commit fails, it discards this state and claims the shard again.
  */
 import type { Coordinates } from '../bytes/encoded-records.ts';
 import type { JournalWrite, OffsetCommit, Transaction } from '../ports/kafka.ts';
@@ -18,29 +18,29 @@ export interface Step {
   readonly offsets: readonly OffsetCommit[];
 }
 
-/** A record that intake took and that is in no job. */
+/** Record that intake has read and that is in no job. */
 export interface UnassignedRecord extends SourceCoordinate {
-  /** undefined if unknown, as in a batch that cannot be decoded. */
+  /** undefined if unknown, for example in a batch that cannot be decoded. */
   readonly timestampMs?: number | undefined;
 }
 
-/** Metadata of the group's commits; an offset without it was not committed by this connector. */
+/** Metadata of the group's commits. An offset without it was not committed by this connector. */
 export const commitMetadata = (seq: number): string => `v1:${seq}`;
 export const isOwnCommit = (metadata: string): boolean => /^v\d+:\d+$/.test(metadata);
 
 export class ShardState {
   readonly partitions: ReadonlyMap<number, PartitionState>;
-  /** Rows that earlier owners submitted. */
+  /** Rows that earlier owners of the shard submitted. */
   readonly quota: QuotaRecord | undefined;
   readonly #jobs: Map<string, LiveJob>;
   /** Number of unsettled records in live jobs, by partition. */
   readonly #live = new Map<number, number>();
   /** Number of unsettled records in live jobs, by lane; the default lane is undefined. */
   readonly #liveOfLane = new Map<string | undefined, number>();
-  /** Uploaded jobs whose mark is not in a step yet. */
+  /** Uploaded jobs whose upload no step has recorded yet. */
   readonly #unmarked = new Set<LiveJob>();
   #seq: number;
-  /** Number of the newest line of submissions. */
+  /** Number of the newest line of submissions (JobRecord.sequence). */
   #sequence = 0;
 
   constructor(
@@ -77,8 +77,8 @@ export class ShardState {
   }
 
   /**
-   * Number of unsettled records of a partition, which `source.maxInFlight` limits: records in live
-   * jobs, and offsets that were read above W.
+   * Number of a partition's unsettled records, which `source.maxInFlight` limits: records in live
+   * jobs, and offsets above W that have been read.
    */
   unsettledIn(partition: number): number {
     return (this.#live.get(partition) ?? 0) + Math.max(0, this.partition(partition).width);
@@ -89,7 +89,7 @@ export class ShardState {
     return this.#liveOfLane.get(lane) ?? 0;
   }
 
-  /** True if every record that intake has passed is settled. */
+  /** True if every record that intake has read is settled. */
   get isAtRest(): boolean {
     return this.#jobs.size === 0 && [...this.partitions.values()].every((state) => state.isAtRest);
   }
@@ -99,12 +99,12 @@ export class ShardState {
     return false;
   }
 
-  /** Returns the number of a new line, higher than those of all live lines. */
+  /** Returns the number for a new line, higher than the numbers of all live lines. */
   nextSequence(): number {
     return ++this.#sequence;
   }
 
-  /** Returns the number of batches submitted so far in a line; it limits the halving. */
+  /** Returns the number of batches submitted so far in a line. It limits the halving. */
   spentInLine(root: string): number {
     let spent = 0;
     for (const job of this.#jobs.values())
@@ -112,7 +112,7 @@ export class ShardState {
     return spent;
   }
 
-  /** Starts a job of records that intake took: job, remainder, progress and source offsets. */
+  /** Starts a job with records that intake has read: writes job, remainder, progress and source offsets. */
   submit(record: JobRecord, records: BatchRecords): Step {
     this.#assign(records, records.last);
     const left = records.clone();
@@ -122,13 +122,13 @@ export class ShardState {
     return { journal: [...job, ...journal, ...this.#marks()], offsets };
   }
 
-  /** Marks a job as uploaded with the next step, so that a later owner allows it a longer grace. */
+  /** Records in the next step that a job was uploaded. A later owner then allows the upload a longer grace. */
   uploaded(job: LiveJob): void {
     job.isUploaded = true;
     this.#unmarked.add(job);
   }
 
-  /** Moves records from a job to its next attempt; the old job shrinks by them, or ends. */
+  /** Moves records from a job to a job for their next attempt. The old job shrinks, or ends if no records remain. */
   move(from: LiveJob, record: JobRecord, items: Iterable<SourceCoordinate>): Step {
     for (const { partition, offset } of items) {
       takeFrom(from, partition, offset);
@@ -139,7 +139,7 @@ export class ShardState {
     return { journal: [...job, ...this.#remainder(from), ...this.#marks()], offsets: [] };
   }
 
-  /** Removes records from a job; their terminal records are published with this step. */
+  /** Removes records from a job. This step also publishes their terminal records. */
   settle(job: LiveJob, settled: Coordinates): Step {
     for (let row = 0; row < settled.length; row++) {
       takeFrom(job, settled.partition(row), settled.offset(row));
@@ -148,7 +148,7 @@ export class ShardState {
     return { journal: [...this.#remainder(job), ...this.#marks()], offsets: [] };
   }
 
-  /** Settles records that are in no job; their dead letters are published with this step. */
+  /** Settles records that are in no job. This step also publishes their dead letters. */
   deadLetter(records: readonly UnassignedRecord[]): Step | undefined {
     const all = CoordinateSet.of(records);
     if (all.size < records.length) throw new Error('a record would end as two dead letters');
@@ -157,9 +157,9 @@ export class ShardState {
   }
 
   /**
-   * Returns progress without a job, if W has moved, uploads have ended or, with `positions`, intake
-   * has advanced. From the position, the next owner sees which records were already in a buffer, so
-   * that they keep their age.
+   * Returns progress without a job if W has moved, uploads have ended or, with `positions`, intake
+   * has advanced. The next owner uses the position to recognise records that were already in a
+   * buffer, so that they keep their age.
    * @returns undefined if there is nothing to write
    */
   progressOnly({ positions = false }: { readonly positions?: boolean } = {}): Step | undefined {

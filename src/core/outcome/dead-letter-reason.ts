@@ -1,4 +1,4 @@
-/** Reasons of dead letters. The set is closed, because each is a value of a metric label. */
+/** Reasons for dead letters. Each is a value of a metric label, so the list is closed. */
 export const DEAD_LETTER_REASONS = [
   'null_value',
   'not_json',

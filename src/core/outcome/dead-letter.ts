@@ -1,4 +1,4 @@
-/** Dead letters: unchanged source records that cannot be reviewed, with the reason in headers. */
+/** Dead letters: unchanged source records that cannot be reviewed, with the reason in their headers. */
 import {
   type Header,
   lastHeader,
@@ -25,11 +25,11 @@ export const DEAD_LETTER_HEADERS = {
 
 /**
  * Header with the number of times that a record was replayed. If the record becomes a dead letter
- * again, it keeps this header, like all others.
+ * again, it keeps this header and all others.
  */
 export const REPLAYS_HEADER = 'dead-letter-replays';
 
-/** Returns how often a record, or the record of a dead letter, was replayed. */
+/** Returns how often a source record or a dead letter was replayed. */
 export function replaysOf({ headers }: Pick<SourceRecord, 'headers'>): number {
   const text = String(lastHeader(headers, REPLAYS_HEADER) ?? '');
   return /^\d{1,6}$/.test(text) ? Number(text) : 0;
@@ -55,12 +55,12 @@ export interface DeadLetterContext {
 
 const OURS: ReadonlySet<string> = new Set(Object.values(DEAD_LETTER_HEADERS));
 
-/** Returns true for headers that the connector adds. */
+/** Returns true for a header that the connector adds to dead letters. */
 export const isReasonHeader = ([name]: Header): boolean => OURS.has(name);
 
 /**
- * Returns a dead letter with the original key, value and headers, if given. The connector's own
- * headers replace headers of the same names.
+ * Returns a dead letter with the key, value and headers of the original, if given. The connector's
+ * headers replace headers with the same names.
  */
 export function deadLetter(
   record: SourceCoordinate & Partial<Pick<SourceRecord, 'key' | 'value' | 'headers'>>,

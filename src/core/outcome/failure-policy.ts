@@ -12,25 +12,25 @@ import {
 } from './failure-table.ts';
 
 export interface RetryPolicy {
-  /** Number of submissions of the same records as one batch before it is halved. */
+  /** Number of times that a batch is submitted before it is halved. */
   readonly attempts: number;
   /** Maximum number of batches for one job, including halves. */
   readonly maxRetryBatches: number;
-  /** Outcome of records that are given up. */
+  /** Outcome of records that are not submitted again. */
   readonly onFailure: 'error' | 'dead-letter';
 }
 
 export type FailureAction =
   /** Submit the remaining records again as one batch. */
   | 'retry'
-  /** Submit them as two batches, to find the record that the service cannot process. */
+  /** Submit them as two batches, in order to find the record that the service cannot process. */
   | 'bisect'
   /** Publish a decision with status ERROR for each remaining record. */
   | 'error'
   /** Publish a dead letter with the original for each remaining record. */
   | 'dead_letter';
 
-/** Reactions that the engine implements for each call; a test checks the table against them. */
+/** Reactions that the engine implements for each call. A test compares the failure table with them. */
 export interface ReactionOf {
   readonly create: Extract<Reaction, { do: 'wait' | 'reject_type' }>;
   readonly upload: Extract<Reaction, { do: 'wait' | 'fail' }>;
@@ -48,7 +48,7 @@ for (const { calls = {}, reaction, job } of FAILURE_TABLE) {
   if (job !== undefined) JOB_RULES.set(job.failure, job);
 }
 
-/** Returns the reaction to a call that has failed after the client's own retries. */
+/** Returns the reaction to a call that still fails after the client's own retries. */
 export function reactionTo<Call extends ServiceCall>(
   call: Call,
   failure: ServiceFailure,
@@ -59,7 +59,7 @@ export function reactionTo<Call extends ServiceCall>(
   return reaction as ReactionOf[Call];
 }
 
-/** Returns the rule for batches with this failure. */
+/** Returns the handling of batches with this failure. */
 export function jobRule(failure: JobFailure): JobRule {
   const rule = JOB_RULES.get(failure);
   if (rule === undefined) throw new Error(`the failure table has no row for ${failure}`);

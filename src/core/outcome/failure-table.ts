@@ -1,6 +1,6 @@
 /**
- * Table of failed calls and batches with their handling, applied by failure-policy.ts. Each event
- * is described in dev/docs/failure-texts.ts, for docs/failures.md, and has a test in
+ * Table of failed calls and batches and their handling. failure-policy.ts applies it.
+ * dev/docs/failure-texts.ts describes each event for docs/failures.md, and each has a test in
  * test/integration/failures whose name begins with the event.
  */
 import type { ServiceFailure } from '../../../packages/client/src/base/service-error.ts';
@@ -8,15 +8,15 @@ import type { ServiceFailure } from '../../../packages/client/src/base/service-e
 /** Calls of a PipelineKind to the service. */
 export type ServiceCall = 'create' | 'upload' | 'status' | 'results';
 
-/** Reaction of the engine to a call that has failed after the client's own retries. */
+/** Reaction of the engine to a call that still fails after the client's own retries. */
 export type Reaction =
-  /** Retries the call indefinitely, with waits that report the reason. */
+  /** Retries the call indefinitely. The wait is reported with its reason. */
   | { readonly do: 'wait'; readonly because: 'service' | 'api_key' }
-  /** Pauses the type, or publishes dead letters (review.onRejectedType). */
+  /** Pauses the content type, or publishes dead letters (option review.onRejectedType). */
   | { readonly do: 'reject_type' }
   /** Treats this attempt at the batch as failed. */
   | { readonly do: 'fail'; readonly as: JobFailure }
-  /** Requests the batch again and repeats the download, after `afterMs` at the earliest. The number of `counted` repetitions is limited. */
+  /** Requests the batch and its file again, after `afterMs` at the earliest. `counted` repetitions are limited. */
   | { readonly do: 'download_again'; readonly counted: boolean; readonly afterMs?: number };
 
 /** Cause of a failed batch; also a metric label and the code of ERROR decisions. */
@@ -35,8 +35,8 @@ export type JobFailure =
   | 'review_timeout';
 
 /**
- * Failed batches that count as evidence against the type or the service. `unsettled`: batches of
- * which less than half was settled; `given_up`: batches whose records would be given up.
+ * Failed batches that count against the content type or the service. `unsettled`: batches less than
+ * half of whose records were settled. `given_up`: batches whose records would be given up.
  */
 type TroubledBatches = 'all' | 'unsettled' | 'given_up' | 'none';
 
@@ -44,22 +44,25 @@ type TroubledBatches = 'all' | 'unsettled' | 'given_up' | 'none';
 export interface JobRule {
   readonly failure: JobFailure;
   /**
-   * Whether to submit them again as one batch. `always`: it was never reviewed, so giving up would
-   * lose decisions; `attempts`: up to review.attempts; `never`: a repetition would not help.
+   * Whether to submit the records again as one batch. `always`: they were never reviewed, so giving
+   * up would lose decisions. `attempts`: up to review.attempts times. `never`: it would not help.
    */
   readonly again: 'always' | 'attempts' | 'never';
-  /** Whether to halve the batch afterwards, because one of its records may be the cause. Records that still fail end by review.onFailure. */
+  /**
+   * Whether to halve the batch then, because one record may be the cause. Records that still fail
+   * end by review.onFailure.
+   */
   readonly halved: boolean;
-  /** Which of these batches count: five in a row pause the type. */
+  /** Batches that count towards pausing the content type, which five in a row do. */
   readonly pausesType: TroubledBatches;
   /** Message of the ERROR decision. */
   readonly message: string;
 }
 
 export interface FailureRow {
-  /** Name of the event, with which its test begins; dev/docs/failure-texts.ts describes it. */
+  /** Name of the event. Its test begins with this name, and dev/docs/failure-texts.ts describes it. */
   readonly event: string;
-  /** Failed calls that count as this event. */
+  /** Failed calls that are this event. */
   readonly calls?: Partial<Record<ServiceCall, readonly ServiceFailure[]>>;
   readonly reaction?: Reaction;
   readonly job?: JobRule;

@@ -3,11 +3,11 @@
  * times are inputs, ms on the monotonic clock.
  *
  *   pending, unknown      wait; late jobs fail if `onTimeout` is `error`
- *   waiting_for_upload    wait for the grace of the upload, then fail
- *   missing               wait for the grace of a lost batch, then fail
+ *   waiting_for_upload    wait until the grace period for uploads ends, then fail
+ *   missing               wait until the grace period for lost batches ends, then fail
  *   finished              settle
  *   failed, cancelled     fail
- *   none (no response)    wait, however late, because the decision of the service is unknown
+ *   none (no response)    wait without a limit, because the service's decision is unknown
  */
 import type { JobFailure } from './failure-table.ts';
 
@@ -19,9 +19,9 @@ export type RemoteState =
   | 'finished'
   | 'failed'
   | 'cancelled'
-  /** The id is unknown to the service (404, 410). */
+  /** The service has no batch with this id (404, 410). */
   | 'missing'
-  /** A state unknown to this version: treated as pending, logged once. */
+  /** A state that this version does not have. Treated as pending, and logged once. */
   | 'unknown';
 
 export interface FollowRules {
@@ -33,9 +33,9 @@ export interface FollowRules {
 
 export interface FollowState {
   readonly createdMs: number;
-  /** End of the grace period of the upload. */
+  /** End of the grace period for the upload. */
   readonly uploadUntilMs: number;
-  /** State that the service reported last, and the time since which it has reported it. */
+  /** State in the service's last response, and the time since which it has been in this state. */
   readonly remote: RemoteState | undefined;
   readonly sinceMs: number;
 }
@@ -48,7 +48,7 @@ export interface Wait {
 
 export interface Settle {
   readonly do: 'settle';
-  /** True if records without a decision fail now, because their time limit has passed. */
+  /** True if records without a decision fail now because their time limit has passed. */
   readonly isLast: boolean;
 }
 
@@ -66,7 +66,7 @@ export function heard(state: FollowState, remote: RemoteState, nowMs: number): F
   return remote === state.remote ? state : { ...state, remote, sinceMs: nowMs };
 }
 
-/** @param answer `none` if there was no response about the job, or about some of its records */
+/** @param answer `none` if the service did not respond, or only about some of the job's records */
 export function next(
   state: FollowState,
   answer: RemoteState | 'none',

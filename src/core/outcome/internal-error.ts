@@ -1,9 +1,7 @@
-/**
- * Errors of the connector itself. Messages of exceptions are dropped: they may quote content (I6).
- */
+/** Errors of the connector itself. Messages of exceptions are dropped because they may quote content (I6). */
 import type { Poison } from '../record.ts';
 
-/** Internal error whose message was written for this code and never contains content. */
+/** Internal error whose message was written for it and never contains content. */
 export class InternalError extends Error {
   override readonly name = 'InternalError';
 }
@@ -17,7 +15,7 @@ export function classOf(error: unknown): string {
   return CLASS_NAME.test(error.name) ? error.name : 'Error';
 }
 
-/** Returns class and stack frames of an exception, without its message. */
+/** Returns an exception's class and stack frames, without its message. */
 export function crashOf(error: unknown): string {
   if (!(error instanceof Error)) return classOf(error);
   if (error instanceof InternalError) return error.message;

@@ -1,15 +1,15 @@
-/** Kafka as the engine uses it. `src/kafka` implements it over kafkajs; tests run it in memory. */
+/** Kafka as the engine uses it. `src/kafka` implements it with kafkajs. The simulation implements it in memory. */
 import type { EncodedRecords } from '../bytes/encoded-records.ts';
 import type { Poison, SourceRecord } from '../record.ts';
 
 /** The two topics that one consumer group reads: content, and the connector's journal. */
 export type Stream = 'source' | 'journal';
 
-/** Offsets whose records cannot be read, because of their whole batch or of a single record. */
+/** Offsets whose records cannot be read, because of one record or of their whole batch. */
 export interface UnreadableRecords {
   /** First offset. */
   readonly from: number;
-  /** One past the last. */
+  /** One past the last offset. */
   readonly to: number;
   /** Timestamp of the record, or of the batch if the reason is `unreadable_batch`. */
   readonly timestampMs: number;
@@ -18,45 +18,46 @@ export interface UnreadableRecords {
 }
 
 /**
- * Part of the log that is decoded at once: records, which unreadable offsets may follow. Valid
- * until the next piece is requested.
+ * Part of the log that is decoded at once: records, and unreadable offsets that may follow them.
+ * Valid until the next piece is requested.
  */
 export interface RecordPiece {
   readonly records: readonly SourceRecord[];
-  /** Offsets after the last records. */
+  /** Unreadable offsets after the last record. */
   readonly unreadable: UnreadableRecords | undefined;
   /** One past the last offset that the piece covers, gaps included. */
   readonly nextOffset: number;
 }
 
 /**
- * Reserves memory before a record larger than a piece is assembled, which becomes a piece of its
- * own. The caller of `pieces` releases the memory. A rejection ends the iteration.
+ * Reserves memory for a record larger than a piece before it is assembled. Such a record is a piece
+ * of its own. The caller of `pieces` releases the memory. If it rejects, the iteration ends.
  */
 export type ReserveMemory = (bytes: number) => Promise<void>;
 
 /**
- * A fetched batch. A position outside the log is reported at once, by a batch without records.
+ * A fetched batch. If the position is outside the log, a batch without records reports it at once.
  * Below the start (retention), `fetchOffset` is the start, where reading resumes. Beyond the end
- * (topic created again), `endOffset` is below `fetchOffset`; nothing is read before the next seek,
- * and the report is repeated every few seconds.
+ * (topic created again), `endOffset` is below `fetchOffset`. Then nothing is read until the next
+ * seek, and the report is repeated every few seconds.
  */
 export interface FetchedBatch {
   readonly stream: Stream;
   readonly partition: number;
-  /** Offset that was requested. It identifies a batch that was in flight during a seek. */
+  /** Requested offset. It shows whether the batch was in flight during a seek. */
   readonly fetchOffset: number;
   /**
    * Next offset to read: past the end of the batch, including control records and compacted gaps.
    */
   readonly nextOffset: number;
-  /** End of the partition when it was fetched (read_committed: last stable offset). */
+  /** End of the partition at the time of the fetch: the last stable offset, because reads are read_committed. */
   readonly endOffset: number;
-  /** Fetched size, bytes. The unpacked size may be many times larger. */
+  /** Fetched bytes. The unpacked size may be many times larger. */
   readonly bytes: number;
   /**
-   * Reads on demand. The last piece ends at `nextOffset`. The iterator may be ended early.
-   * @param reserve default: large records are read without a reservation
+   * Reads the records on demand. The last piece ends at `nextOffset`. The caller may end the
+   * iteration early.
+   * @param reserve if absent, large records are read without a reservation
    */
   pieces(reserve?: ReserveMemory): AsyncIterable<RecordPiece>;
   /** Frees the bytes. Neither the batch nor its records may be read afterwards. */
@@ -65,7 +66,7 @@ export interface FetchedBatch {
 
 export interface Assignment {
   readonly generation: number;
-  /** K: number of partitions of the journal, by which this generation divides the source. */
+  /** K: the number of journal partitions, by which this generation distributes the source partitions. */
   readonly shardCount: number;
   /**
    * Source partitions by shard (p mod K = shard), ascending. The journal partition is the shard.
@@ -73,7 +74,7 @@ export interface Assignment {
   readonly shards: ReadonlyMap<number, readonly number[]>;
 }
 
-/** Resumed partition from which nothing can be read. It is retried every few seconds. */
+/** Resumed partition that cannot be read at present. Reading is retried every few seconds. */
 export interface UnreadPartition {
   readonly stream: Stream;
   readonly partition: number;
@@ -82,7 +83,7 @@ export interface UnreadPartition {
   readonly error: string;
 }
 
-/** Possibly temporary failure to read a partition: a missing leader or damaged records. */
+/** Failure to read a partition, for example because of a missing leader or damaged records. It may be temporary. */
 export class UnreadPartitionError extends Error {
   override readonly name = 'UnreadPartitionError';
   readonly partition: number;
@@ -93,12 +94,9 @@ export class UnreadPartitionError extends Error {
   }
 }
 
-/** All calls are synchronous and must neither throw nor block: they run in the client's fetch loop. */
+/** Callbacks of a group. They run in the client's fetch loop: they are synchronous, and must not throw or block. */
 export interface GroupListener {
-  /**
-   * Starts a new generation. Every partition of both streams is paused; positions are undefined
-   * until the first seek.
-   */
+  /** Starts a new generation. Every partition of both streams is paused, and has no position until its first seek. */
   joined(assignment: Assignment): void;
   fetched(batch: FetchedBatch): void;
   /** Reports that the membership has ended. Nothing is assigned until the next `joined`. */
@@ -106,13 +104,13 @@ export interface GroupListener {
 }
 
 /**
- * One member of a pipeline's consumer group. Reads with isolation level read_committed; never
+ * One member of a pipeline's consumer group. Reads with isolation level read_committed, and never
  * commits by itself.
  */
 export interface ShardGroup {
   /**
-   * Resolves after the first `joined`. Rejects with an error that names the remedy if the brokers
-   * or topics are unreachable.
+   * Resolves after the first `joined`. Rejects if the brokers or topics are unreachable, with an
+   * error that contains the remedy.
    */
   start(listener: GroupListener): Promise<void>;
   /** Leaves the group. Idempotent. */
@@ -120,7 +118,7 @@ export interface ShardGroup {
   seek(stream: Stream, partition: number, offset: number): void;
   pause(stream: Stream, partition: number): void;
   resume(stream: Stream, partition: number): void;
-  /** Time of the last successful heartbeat or join, monotonic, ms; -Infinity before the first. */
+  /** Time of the last successful heartbeat or join (monotonic clock, ms). -Infinity before the first. */
   lastHeardMs(): number;
   /** Partitions that cannot be read although the brokers respond. */
   unread(): readonly UnreadPartition[];
@@ -153,19 +151,19 @@ export interface Transaction {
 }
 
 /**
- * Reasons why a transaction was not confirmed. The producer is unusable after each of them: close
- * it and claim again.
+ * Reasons why a transaction was not confirmed. After each of them the producer is unusable: close
+ * it and claim the shard again.
  */
 export type TransactionFailure =
   /** Another owner took the transactional id, or the broker timed the transaction out. */
   | 'fenced'
-  /** Possibly committed: only the journal shows whether it was. */
+  /** The transaction may have been committed. Only the journal shows whether it was. */
   | 'unknown'
-  /** Not committed: a record, or a request, is larger than its topic allows. */
+  /** Not committed, because a record or a request is larger than its topic allows. */
   | 'too_large'
-  /** Not committed, and a repetition would fail the same way (not authorized). */
+  /** Not committed. A repetition would fail in the same way (not authorized). */
   | 'rejected'
-  /** Not committed: the failure preceded the commit request. */
+  /** Not committed, because the failure preceded the commit request. */
   | 'aborted';
 
 export class TransactionError extends Error {
@@ -179,8 +177,8 @@ export class TransactionError extends Error {
 
 export interface ShardProducer {
   /**
-   * Runs one transaction; calls must not overlap. The first call initialises the transactional id,
-   * which fences every earlier holder and aborts its open transaction.
+   * Runs one transaction. Calls must not overlap. The first call initialises the transactional id,
+   * which fences every earlier producer with this id and aborts its open transaction.
    * @returns the journal offset of the first journal record
    * @throws TransactionError
    */
@@ -193,16 +191,16 @@ export interface ShardProducer {
 }
 
 /**
- * Producer of an operator's commands, with transactional id `<journal topic>-control`: it writes
- * the journal records of a transaction to every partition.
+ * Producer of an operator's commands, with the transactional id `<journal topic>-control`. It
+ * writes the journal records of a transaction to every partition of the journal.
  */
 export interface ControlProducer extends ShardProducer {
-  /** Fences every earlier holder, so that none of them can write a command any more. */
+  /** Fences every earlier producer of commands, so that none of them can write a command any more. */
   fence(): Promise<void>;
 }
 
 export interface ShardProducers {
-  /** Opens a producer with transactional id `<journal topic>-<shard>`; its first commit fences. */
+  /** Opens a producer with the transactional id `<journal topic>-<shard>`. Its first commit fences earlier ones. */
   open(shard: number): ShardProducer;
 }
 
@@ -222,7 +220,7 @@ export interface CommittedOffset {
 export interface TopicDescription {
   readonly partitions: number;
   readonly replicationFactor: number;
-  /** Effective settings by Kafka's names: cleanup.policy, min.insync.replicas, … */
+  /** Effective settings by their names in Kafka: cleanup.policy, min.insync.replicas, … */
   readonly settings: ReadonlyMap<string, string>;
 }
 
@@ -233,14 +231,14 @@ export interface TopicSpec {
 }
 
 /**
- * Queries outside the data path. Each retries transient failures and rejects with an error that
- * names the topic and the remedy.
+ * Queries outside the data path. Each retries transient failures, and rejects with an error that
+ * contains the topic and the remedy.
  */
 export interface ClusterAdmin {
   brokerCount(): Promise<number>;
   /** Returns undefined if the topic does not exist. */
   describeTopic(topic: string): Promise<TopicDescription | undefined>;
-  /** Also resolves if another client created it first. */
+  /** Also resolves if another client has created the topic first. */
   createTopic(topic: string, spec: TopicSpec): Promise<void>;
   /**
    * Log start and end of each partition for a read_committed consumer (end is the last stable
@@ -263,20 +261,20 @@ export interface ClusterAdmin {
     partitions: readonly number[],
   ): Promise<ReadonlyMap<number, CommittedOffset>>;
   /**
-   * Time for which no broker has responded although requests were sent, ms, over all connections of
-   * the process. 0 while a broker responds.
+   * Time in ms for which no broker has responded to requests, over all connections of the process.
+   * 0 if a broker responds.
    */
   silentMs(): number;
   close(): Promise<void>;
 }
 
-/** Reads source records again, independently of the group. Never commits. */
+/** Reader of old source records, independent of the consumer group. Never commits. */
 export interface SourceReader {
   /**
    * Delivers one partition from `from` to `to` (inclusive) in order, piece by piece, and resolves
-   * once `to` has been passed. No later record is delivered, but `nextOffset` may lie beyond. If
-   * `from` is below the log's start, reading begins at the start. Awaits `onPiece`, which can thus
-   * slow it down. One large record at a time is read without a reservation of memory.
+   * once `to` has been passed. No later record is delivered, but `nextOffset` may be beyond `to`.
+   * If `from` is below the log's start, reading begins at the start. Awaits `onPiece`, so `onPiece`
+   * can slow it down. One large record at a time is read without reserving memory.
    * @throws UnreadPartitionError
    */
   read(
@@ -290,9 +288,9 @@ export interface SourceReader {
 export interface PartitionBounds {
   /** First offset still in the log. */
   readonly start: number;
-  /** Last stable offset: every transaction that began below it has ended. */
+  /** Last stable offset. Every transaction that began below it has ended. */
   readonly stable: number;
-  /** One past the last record written (high watermark). Above `stable`, transactions are open. */
+  /** One past the last record written (high watermark). If it is above `stable`, transactions are open. */
   readonly end: number;
 }
 
@@ -303,16 +301,15 @@ export interface TopicRange {
   readonly until: number;
 }
 
-/** Reads topics as an observer: joins no group, commits nothing and uses no transactional id. */
+/** Reader of topics as an observer: joins no group, commits nothing and uses no transactional id. */
 export interface TopicScan {
-  /** Bounds of every partition, ascending. Rejects with an error that names the topic. */
+  /** Bounds of every partition, ascending. Rejects with an error that contains the topic. */
   bounds(topic: string): Promise<ReadonlyMap<number, PartitionBounds>>;
-  /** First offset of each partition with a record not older than `timestampMs`, or else its end. */
+  /** First offset of each partition whose record is not older than `timestampMs`, or the end if there is none. */
   firstAt(topic: string, timestampMs: number): Promise<ReadonlyMap<number, number>>;
   /**
-   * Delivers the committed records of one partition from `from` up to, not including, `until`, in
-   * order, piece by piece. Waits while an open transaction blocks readers below `until`. Awaits
-   * `onPiece`.
+   * Delivers the committed records of one partition from `from` to `until` (exclusive), in order,
+   * piece by piece. Waits while an open transaction blocks readers below `until`. Awaits `onPiece`.
    * @throws the signal's reason when aborted
    */
   read(
@@ -321,7 +318,7 @@ export interface TopicScan {
     onPiece: (piece: RecordPiece) => void | Promise<void>,
     signal: AbortSignal,
   ): Promise<void>;
-  /** State of the group by Kafka's names (Stable, Empty, Dead, …), and its number of members. */
-  group(id: string): Promise<{ readonly state: string; readonly members: number }>;
+  /** Number of members of a group; 0 if it does not exist. */
+  members(group: string): Promise<number>;
   close(): Promise<void>;
 }

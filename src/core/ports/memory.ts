@@ -1,12 +1,12 @@
 /**
- * Reserved bytes of the memory budget (I7). The owner declares it with `using`, or disposes of it
- * when it is disposed of itself.
+ * Reserved bytes of the memory budget (I7). An owner declares its lease with `using`, or disposes
+ * of the lease in its own `dispose`.
  */
 export interface Lease extends Disposable {
   readonly bytes: number;
-  /** Sets the size at once, without waiting for room. */
+  /** Sets the size at once, without waiting for free memory. */
   resize(bytes: number): void;
-  /** Reports that the owner will release the bytes soon and need not be called to make room. */
+  /** Reports that the owner will release the bytes soon, so that it is not called to free memory. */
   seal(): void;
   /** Releases all bytes. Idempotent. */
   [Symbol.dispose](): void;

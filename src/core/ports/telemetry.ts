@@ -6,11 +6,11 @@
 export type Labels = Readonly<Record<string, string | number>>;
 
 export interface Metrics {
-  /** Adds to a counter. `name` has no prefix, as in src/telemetry/metric-list.ts. */
+  /** Adds to a counter. `name` is a name in src/telemetry/metric-list.ts, which has no prefix. */
   count(name: string, labels: Labels, by?: number): void;
   /** Sets a gauge, or removes its series if `value` is undefined. */
   set(name: string, labels: Labels, value: number | undefined): void;
-  /** Adds `times` observations (default 1) to a histogram, in base units (seconds, bytes). */
+  /** Adds an observation, `times` times (default 1), to a histogram. `value` is in base units: seconds, bytes. */
   observe(name: string, labels: Labels, value: number, times?: number): void;
 }
 
@@ -23,7 +23,7 @@ export interface Logger {
   child(fields: object): Logger;
 }
 
-/** Health of loops (I8) and conditions of readiness. */
+/** Health of loops (I8), and conditions for readiness. */
 export interface HealthReporter {
   /** Reports progress of the loop `name`. The first call registers the loop. */
   beat(name: string): void;
@@ -33,6 +33,6 @@ export interface HealthReporter {
   ended(name: string): void;
   /** Reports that the condition `name` is met. */
   ready(name: string): void;
-  /** Reports that the condition is not met; the reason names what to check. */
+  /** Reports that the condition is not met. The reason states what to check. */
   notReady(name: string, reason: string): void;
 }

@@ -14,9 +14,9 @@ export type Node = Parameters<typeof TreeInterpreter.search>[0];
 type Given = Parameters<typeof TreeInterpreter.visit>[1];
 type Found = ReturnType<typeof TreeInterpreter.visit>;
 
-/** Budget per record, in visited nodes and sizes of values: takes about a fifth of a second. */
+/** Maximum number of steps per record: visited nodes and sizes of values. Takes about a fifth of a second. */
 const MAX_STEPS = 2_000_000;
-/** Length of JSON that costs one step when lists and objects are compared, in characters. */
+/** Characters of JSON that cost one step when lists or objects are compared. */
 const UNITS_A_STEP = 4;
 
 class Evaluator extends Interpreter {
@@ -43,7 +43,7 @@ class Evaluator extends Interpreter {
       getTypeName: (value: unknown) => getTypeName(isKeptNumber(value) ? 0 : value),
       callFunction: (name: string, args: Parameters<typeof call>[1]) => {
         const [one, two] = args;
-        // A text may be compared with every entry or part of the other argument.
+        // contains() may compare this string with every entry or part of the other argument.
         const times = typeof two === 'string' ? sizeOf(one) * sizeOf(two) : 0;
         this.#spend(args.reduce((sum: number, argument) => sum + sizeOf(argument), times));
         const result = call(name, args);
@@ -88,7 +88,7 @@ class Evaluator extends Interpreter {
         return super.visit({ ...node, left, right }, null);
       }
       case 'Slice':
-        // Each character of a text becomes a value.
+        // Each character of a string becomes a separate value.
         this.#spend(4 * sizeOf(value));
         return super.visit(node, value);
       case 'Flatten': {
@@ -108,7 +108,7 @@ class Evaluator extends Interpreter {
     input.steps += steps;
     if (input.steps > MAX_STEPS) {
       throw new EvaluationProblem(
-        `it takes too long: the expressions for a record are limited to ${MAX_STEPS} steps together`,
+        `it takes too long: all expressions for a record together are limited to ${MAX_STEPS} steps`,
       );
     }
   }
@@ -123,7 +123,7 @@ function fieldOf(value: unknown, name: string): unknown {
   return Object.hasOwn(value, name) ? (value[name] ?? null) : null;
 }
 
-/** Keeps the library's own messages, which name types and functions. Others may quote content. */
+/** Keeps the library's own messages, which only name types and functions. Other messages may quote content. */
 function problemOf(error: unknown): EvaluationProblem {
   if (error instanceof EvaluationProblem) return error;
   const { name, message } = error as Error;
@@ -134,5 +134,5 @@ function problemOf(error: unknown): EvaluationProblem {
   );
 }
 
-/** Shared instance: evaluation is synchronous. */
+/** Shared by all mappings, because an evaluation is synchronous. */
 export const evaluator = new Evaluator();

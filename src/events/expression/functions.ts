@@ -17,7 +17,7 @@ import { EvaluationProblem, type EventInput } from './input.ts';
 
 // Sizes and numbers of values in expressions.
 
-/** Maximum length of a text that an expression creates, in UTF-16 units: a megabyte could become gigabytes. */
+/** Maximum length of a string that an expression creates, in UTF-16 units: 1 MB could become gigabytes. */
 export const MAX_TEXT = 16 * 1024 * 1024;
 
 /** Number of characters that cost one step. */
@@ -25,12 +25,12 @@ const CHARACTERS_A_STEP = 16;
 /** Steps per member of an object: names are hashed, and large objects are slow. */
 const STEPS_A_MEMBER = 8;
 
-/** Returns a kept number as a double, and any other value unchanged. */
+/** Returns a number that kept its digits as a double, and any other value unchanged. */
 export function asDouble(value: unknown): unknown {
   return isKeptNumber(value) ? Number(digitsOf(value)) : value;
 }
 
-/** Returns the steps that a function spends on a value, for its entries, members or characters. */
+/** Returns the steps that a function spends on a value, by its entries, members or characters. */
 export function sizeOf(value: unknown): number {
   if (typeof value === 'string') return Math.ceil(value.length / CHARACTERS_A_STEP);
   if (typeof value !== 'object' || value === null) return 0;
@@ -63,7 +63,7 @@ export const OFFERED: ReadonlySet<string> = new Set([
   'values',
 ]);
 
-/** Signatures of functions that the library lacks, or that take more arguments here. */
+/** Signatures of functions that the library lacks, or to which this file adds arguments. */
 export const SIGNATURES: Readonly<Record<string, InputSignature['types']>> = {
   header: [TYPE_STRING],
   key: [],
@@ -73,7 +73,7 @@ export const SIGNATURES: Readonly<Record<string, InputSignature['types']>> = {
   trim: [TYPE_STRING],
 };
 
-/** Maximum number of parts of a split text. More would exceed the steps of an event anyway. */
+/** Maximum number of parts of a split string. More parts would exceed the steps of a record anyway. */
 const MAX_PARTS = 2_000_000;
 
 /** Part of an evaluator that the functions use. */
@@ -83,7 +83,7 @@ interface Evaluation {
   readonly spend: (steps: number) => void;
 }
 
-/** Takes the arguments as a list that the library has checked against the signature. */
+/** Implementation of a function. The library has already checked the arguments against the signature. */
 type Run = (args: never) => unknown;
 
 export function functionsOf({ input, spend }: Evaluation): Readonly<Record<string, Run>> {
@@ -134,7 +134,7 @@ function joined(parts: readonly string[], glue: string): string {
   return parts.join(glue);
 }
 
-/** Returns null unless the value is a JSON number or the text of one. */
+/** Returns null unless the value is a JSON number or a string that contains one. */
 function toNumber(value: unknown): unknown {
   if (typeof value === 'number' || isKeptNumber(value)) return value;
   return typeof value === 'string' && isNumberText(value) ? parseKeepingDigits(value) : null;
@@ -142,12 +142,12 @@ function toNumber(value: unknown): unknown {
 
 function toText(value: unknown): string {
   if (typeof value === 'string') return value;
-  // The value may contain the same large part of an event a million times.
+  // An expression may put the same large part of an event into its value a million times.
   assertFits(writtenUnits(value, MAX_TEXT));
   return JSON.stringify(value);
 }
 
 function assertFits(length: number): void {
   if (length > MAX_TEXT)
-    throw new EvaluationProblem(`its result would be a text of more than ${MAX_TEXT} characters`);
+    throw new EvaluationProblem(`its result would be a string of more than ${MAX_TEXT} characters`);
 }

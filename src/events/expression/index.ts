@@ -6,14 +6,14 @@ import { parseExpression } from './syntax.ts';
 export { EvaluationProblem, EventInput, parsedBytes } from './input.ts';
 
 /**
- * Evaluates an expression for the current event. Numbers keep their text (base/json/json-text.ts),
- * and a missing value becomes null. Throws EvaluationProblem.
+ * Evaluates an expression for the current event. Numbers keep their digits
+ * (base/json/json-text.ts), and a missing value becomes null. Throws EvaluationProblem.
  */
 export type Evaluate = (input: EventInput) => unknown;
 
 /**
- * Compiles an expression. Names joined only by dots are a path, whose value is part of the event.
- * @throws RangeError that names the mistake
+ * Compiles an expression. Names joined by dots form a path, whose value is a part of the event.
+ * @throws RangeError whose message describes the mistake
  */
 export function compileExpression(text: string): MemberPath | Evaluate {
   const path = parsePath(text);
@@ -23,7 +23,7 @@ export function compileExpression(text: string): MemberPath | Evaluate {
   return (input) => evaluator.evaluate(parsed.value, input);
 }
 
-/** Returns the mistake in an expression, or undefined if it is valid. */
+/** Returns a description of the mistake in an expression, or undefined if the expression is valid. */
 export function expressionProblem(text: string): string | undefined {
   if (parsePath(text) !== undefined) return undefined;
   const parsed = parseExpression(text);

@@ -1,12 +1,12 @@
 /** Parser of expressions. Reports mistakes with their position before any record is read. */
 import { compile, tokenize } from '@jmespath-community/jmespath';
-import { nearest } from '../../../packages/client/src/base/nearest.ts';
+import { meant } from '../../../packages/client/src/base/nearest.ts';
 import { err, ok, type Result } from '../../../packages/client/src/base/result.ts';
 import { evaluator, type Node } from './evaluator.ts';
 
 /** Maximum length in characters. */
 const MAX_LENGTH = 4096;
-/** Maximum depth of the tree. Each level takes stack during evaluation. */
+/** Maximum depth of the syntax tree. Evaluating each level takes stack space. */
 const MAX_DEPTH = 100;
 const TOO_DEEP = `it is nested deeper than ${MAX_DEPTH} levels`;
 
@@ -31,7 +31,7 @@ function failureOf(text: string): Error | undefined {
   }
 }
 
-/** Finds the position of a mistake, which the library does not report: the end of the longest valid beginning. */
+/** Returns where a mistake is, which the library does not report: the end of the longest valid beginning. */
 function whereItBreaks(text: string, error: Error): string {
   if (isEnd(error)) return `column ${text.length + 1}: it ends too early`;
   let end = text.length;
@@ -41,7 +41,7 @@ function whereItBreaks(text: string, error: Error): string {
   return `column ${end + 1}: ${message}`;
 }
 
-/** Past the last token, the library fails with a TypeError. */
+/** Returns true if the expression ends too early. Past the last token, the library may fail with a TypeError. */
 function isEnd(error: Error): boolean {
   return error instanceof TypeError || /\bEOF\b/i.test(error.message);
 }
@@ -99,9 +99,8 @@ function problemOfCall({
   const known = evaluator.functions;
   const signature = Object.hasOwn(known, name) ? known[name]?._signature : undefined;
   if (signature === undefined) {
-    const close = nearest(name, Object.keys(known));
-    const hint = close === undefined ? '' : `; did you mean ${close}()?`;
-    return `there is no function ${name}()${hint}`;
+    const names = Object.keys(known).map((one) => `${one}()`);
+    return `there is no function ${name}(); ${meant(`${name}()`, names, 'see the functions of JMESPath')}`;
   }
   const isEndless = signature.at(-1)?.variadic === true;
   const { length } = children;

@@ -12,7 +12,7 @@ import { avroReader, ByteReader, LOGICAL_TYPES, type WriteAvro } from './avro-re
 import { binaryCost, binaryEvent } from './binary-event.ts';
 import { registryFormat } from './registry-format.ts';
 
-/** Wrapped unions work for every schema; unwrapped ones do not. */
+/** Unions are wrapped, because avsc supports unwrapped ones only for some schemas. */
 const OPTIONS: object = {
   logicalTypes: LOGICAL_TYPES,
   wrapUnions: 'always',
@@ -22,10 +22,10 @@ const OPTIONS: object = {
 export const AVSC_OPTIONS = OPTIONS as avsc.ForSchemaOptions;
 
 /**
- * Removes defaults, which only a reader with another schema than the writer's would use. avsc would
- * check them, and rejects many that registries contain: those of logical types, and of later
- * branches of a union. avsc calls this for each definition of a type, so that other uses of the
- * name `default` (a field, a symbol, a member of a default) stay.
+ * Removes the defaults of a schema, which a reader needs only if its schema differs from the
+ * writer's. avsc would check them, and reject many that registries contain: defaults of logical
+ * types, and defaults that match a later branch of a union. avsc calls this hook for each type
+ * definition, so other uses of the name `default` (a field, a symbol, a member of a default) stay.
  */
 function withoutDefaults(schema: unknown): undefined {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return;
@@ -48,7 +48,7 @@ export function avroFormat(registry: ConfluentRegistry): EventFormat {
   });
 }
 
-/** Reads all of `value` from `start`. Never throws. */
+/** Reads `value` from `start` to its end. Never throws. */
 export function readAvroValue(value: Buffer, start: number, write: WriteAvro): ReadEvent {
   return binaryEvent('Avro', value.length, (out) => {
     const bytes = new ByteReader(value, start);
@@ -59,7 +59,7 @@ export function readAvroValue(value: Buffer, start: number, write: WriteAvro): R
 
 const OBJECTS: readonly string[] = ['record', 'error', 'map'];
 
-/** Returns the reason why values of a type are not events, which must be objects. */
+/** Returns the reason why values of a type are not events, or undefined if they are. Events are objects. */
 function objectionTo(type: avsc.Type): string | undefined {
   const branches = type.typeName.startsWith('union:')
     ? (type as avsc.types.WrappedUnionType).types

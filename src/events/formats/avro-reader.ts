@@ -1,7 +1,7 @@
 /**
- * Writes Avro's binary encoding as JSON, by avsc's types of a schema. avsc's own readers reject
- * longs beyond 2^53, wrap the branches of some unions, set prototypes by map keys, and do not check
- * item counts (docs/formats.md).
+ * Writes Avro's binary encoding as JSON, according to avsc's types of a schema. avsc's own readers
+ * reject longs beyond 2^53, wrap the branches of some unions, set prototypes from map keys, and do
+ * not check item counts (docs/formats.md).
  */
 
 import avsc from 'avsc';
@@ -65,7 +65,7 @@ export class ByteReader extends VarintReader {
     return value;
   }
 
-  /** Reads the length of bytes or a text. */
+  /** Reads the length of a byte sequence or string. */
   length(): number {
     return this.varlong();
   }
@@ -76,16 +76,16 @@ export class ByteReader extends VarintReader {
     out.base64(this.bytes, start, this.at);
   }
 
-  /** Writes the next text. */
+  /** Writes the next string. */
   writeText(out: JsonWriter): void {
     const start = this.take(this.length());
-    if (!out.utf8(this.bytes, start, this.at)) throw new MalformedError('a text is not UTF-8');
+    if (!out.utf8(this.bytes, start, this.at)) throw new MalformedError('a string is not UTF-8');
   }
 }
 
-// Avro's logical types as JSON. avsc gets their names, so that its types carry them. If the
-// specification calls a definition invalid (a decimal without precision), the value is read as its
-// plain type, as the specification requires.
+// JSON forms of Avro's logical types. avsc receives their names, so that its types have the
+// writers. If the specification calls a definition invalid (such as a decimal without precision),
+// the value is read as its underlying type, as the specification requires.
 
 interface LogicalDefinition {
   readonly logicalType: string;
@@ -94,9 +94,9 @@ interface LogicalDefinition {
 }
 
 /**
+ * Returns the writer of a logical type, or undefined if the definition is invalid.
  * @param plain name of the underlying type
- * @param size bytes of a fixed type, otherwise undefined
- * @returns undefined if the definition is invalid
+ * @param size number of bytes of a fixed type, otherwise undefined
  */
 type Define = (
   plain: string,
@@ -126,7 +126,7 @@ const DEFINITIONS: Readonly<Record<string, Define>> = {
   'local-timestamp-nanos': timestamp(9, ''),
 };
 
-/** Type of avsc with the writer of its values. */
+/** avsc type that carries the writer of its values. */
 class LogicalType extends avsc.types.LogicalType {
   readonly write: WriteAvro;
 
@@ -251,13 +251,13 @@ const json = (value: string): Buffer => Buffer.from(JSON.stringify(value));
 function choice<T>(of: readonly T[], index: number, what: string): T {
   const chosen = of[index];
   if (chosen === undefined)
-    throw new MalformedError(`the data selects ${what} that the schema does not have`);
+    throw new MalformedError(`the data has the number of ${what} that is not in the schema`);
   return chosen;
 }
 
 /**
  * Writes blocks of items until an empty block. A negative count is followed by the size of its
- * block. A huge count of items without bytes ends at the limit of the text.
+ * block. If items take no bytes, a huge count ends at the maximum length of the JSON.
  */
 function blocks(bytes: ByteReader, out: JsonWriter, item: WriteAvro): void {
   out.enter();

@@ -1,4 +1,4 @@
-/** Events of binary formats, written as JSON. */
+/** Events of binary formats as JSON. */
 import {
   JsonWriter,
   KEPT_BYTES,
@@ -9,11 +9,11 @@ import { valueLengthOf } from '../../core/bytes/record-view.ts';
 import type { SourceRecord } from '../../core/record.ts';
 import { type FormatCost, poison, type ReadEvent } from '../format.ts';
 
-// Limits on the JSON of a binary value: any producer can write hostile bytes.
+// Limits on the JSON of a binary value. They are needed because any producer can write hostile bytes.
 
 /**
- * Maximum JSON bytes of a value, as a base and a factor of its size: a field without a value takes
- * no bytes in Avro, but its name in JSON.
+ * Maximum JSON bytes of a value: a base, and a factor of the value's size. The factor is large
+ * because a field that takes no bytes in Avro still has a name in JSON.
  */
 const LEAST_TEXT = 64 * 1024;
 const TEXT_FACTOR = 128;
@@ -26,7 +26,7 @@ function maxTextBytes(length: number): number {
   return Math.min(LEAST_TEXT + TEXT_FACTOR * length, LARGE_TEXT + LARGE_FACTOR * length);
 }
 
-/** Maximum number of members and elements for expressions, as a base and a factor of the value's bytes. */
+/** Maximum number of members and elements that expressions parse: a base, and a factor of the value's size. */
 const LEAST_VALUES = 16 * 1024;
 const VALUES_FACTOR = 8;
 
@@ -35,12 +35,12 @@ function maxValues(length: number): number {
   return LEAST_VALUES + VALUES_FACTOR * length;
 }
 
-/** Returns the memory of a text: its copy, and the writer's buffer if that has to grow. */
+/** Returns the memory for writing JSON: its copy and, for long JSON, the writer's grown buffer. */
 function writingBytes(text: number): number {
   return text <= KEPT_BYTES ? text : 3 * text;
 }
 
-/** Shared, because values are read one at a time. */
+/** Shared by all values, because they are read one at a time. */
 const writer = new JsonWriter();
 
 /** Returns the cost of a value that is written as JSON. */
@@ -73,7 +73,7 @@ export function binaryEvent(
     }
     // Other errors, from the runtime or a library, may quote the data.
     const reason = error instanceof MalformedError ? error.message : 'its data could not be read';
-    return poison('undecodable', `the value is not ${format} of its schema: ${reason}`);
+    return poison('undecodable', `the value does not match its ${format} schema: ${reason}`);
   }
   const bytes = writer.finish();
   return { bytes, start: 0, end: bytes.length };

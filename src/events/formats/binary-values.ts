@@ -1,13 +1,13 @@
-/** Binary values as JSON text: numbers with all their digits, dates and times in ISO 8601. */
+/** Binary values as JSON: numbers with all their digits, dates and times in ISO 8601. */
 import { MalformedError } from '../../../packages/client/src/base/varint.ts';
 
-/** Returns a double as JSON. NaN and infinities become texts, as in Protobuf's JSON. */
+/** Returns a double as JSON. NaN and infinities become strings, as in Protobuf's JSON. */
 export function doubleJson(value: number): string {
   if (Object.is(value, -0)) return '-0.0';
   return Number.isFinite(value) ? String(value) : `"${value}"`;
 }
 
-/** Returns the shortest number that only this float has: 0.1, not 0.10000000149011612. */
+/** Returns the shortest decimal that only this float rounds to: 0.1, not 0.10000000149011612. */
 export function floatJson(value: number): string {
   if (value === 0 || !Number.isFinite(value)) return doubleJson(value);
   // Six digits suffice for every float that has such a short number, except for subnormal floats.
@@ -19,7 +19,7 @@ export function floatJson(value: number): string {
 
 const MIN_NORMAL_FLOAT = 2 ** -126;
 
-/** 616 digits. Printing takes quadratic time: megabytes would take minutes. */
+/** Allows 616 digits. Printing takes quadratic time, so a decimal of megabytes would take minutes. */
 const MAX_DECIMAL_BYTES = 256;
 export const MAX_SCALE = 2_466;
 
@@ -42,9 +42,9 @@ export function decimalJson(bytes: Uint8Array, scale: number): string {
   return `${sign}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
 
-// Dates and times for all 64-bit values, because Date ends in the year 275760.
+// Dates and times for all 64-bit values. JavaScript's Date ends in the year 275760.
 const DAY_SECONDS = 86_400;
-/** The calendar repeats after 400 years. */
+/** Number of days after which the calendar repeats: 400 years. */
 const ERA_DAYS = 146_097;
 
 /** Returns a date. @param day days since 1970-01-01 */
@@ -55,20 +55,21 @@ export function dateText(day: number): string {
   return `${year}-${pad(date.getUTCMonth() + 1, 2)}-${pad(date.getUTCDate(), 2)}`;
 }
 
-/** Returns four digits, or for years outside 0 to 9999 a sign and at least six digits (ISO 8601). */
+/** Returns a year as in ISO 8601: four digits, or a sign and at least six digits outside 0 to 9999. */
 function yearText(year: number): string {
   if (year >= 0 && year <= 9_999) return pad(year, 4);
   return `${year < 0 ? '-' : '+'}${pad(Math.abs(year), 6)}`;
 }
 
 /**
+ * Returns a time of day.
  * @param units time since midnight
- * @param digits decimal digits of a second in a unit: 3 for milliseconds
+ * @param digits decimal digits of a second that one unit stands for: 3 for milliseconds
  * @throws MalformedError for more than a day
  */
 export function timeOfDayText(units: number | bigint, digits: number): string {
   if (!(units >= 0 && units < DAY_SECONDS * 10 ** digits))
-    throw new MalformedError('a time of day is outside of a day');
+    throw new MalformedError('a time of day is not within a day');
   return timeText(Number(units), digits);
 }
 

@@ -28,12 +28,12 @@ const ATTRIBUTE = /^ce_([a-z0-9]+)$/;
 const VERSION = '1.0';
 const REQUIRED = ['id', 'source', 'type'] as const;
 const CHECKED = ['specversion', ...REQUIRED];
-/** Names of the payload in the JSON form, which no attribute may have. */
+/** Members for the payload in the JSON form. No attribute may have one of these names. */
 const PAYLOAD: readonly string[] = ['data', 'data_base64'];
 
 export const cloudEventsFormat: EventFormat = {
   cost(record) {
-    // Base64 takes less than escaped text.
+    // Reserves enough for a payload in base64 too, which takes less than escaped text.
     let bytes = ESCAPED_BYTES * valueLengthOf(record);
     for (const [name, value] of record.headers)
       bytes += ESCAPED_BYTES * (value?.length ?? 0) + name.length + MEMBER_BYTES;
@@ -56,12 +56,12 @@ export const cloudEventsFormat: EventFormat = {
   },
 };
 
-/** JSON bytes of a member in addition to its name and text. */
+/** JSON bytes of a member in addition to its name and value. */
 const MEMBER_BYTES = 16;
 
-/** Scanner of an event and of the attributes that every CloudEvent must have. */
+/** Scanner for a structured event. Finds the attributes that every CloudEvent must have. */
 const structuredEvent = new JsonScanner([[], ...CHECKED.map((name) => [name])]);
-/** Scanner of a JSON payload. */
+/** Scanner for a JSON payload. */
 const payload = new JsonScanner([[]]);
 
 function structured(record: ValuedRecord): ReadEvent {
@@ -72,7 +72,7 @@ function structured(record: ValuedRecord): ReadEvent {
   if (whole.type !== OBJECT)
     return poison('not_an_object', `the CloudEvent is ${typeOfFound(whole)} and not an object`);
   const attributes = new Map<string, string>();
-  // An attribute of another type is treated as empty.
+  // An attribute that is not a string is treated as empty.
   for (const [at, value] of found.entries())
     if (value.type !== MISSING)
       attributes.set(CHECKED[at] as string, value.type === STRING ? textOfString(value) : '');
@@ -91,9 +91,9 @@ function binary(
   const { bytes, start, end } = valuePlaceOf(record);
 
   const members = Object.fromEntries(attributes);
-  // Without a content type, data are JSON, as in the JSON form.
+  // Without a content type the data is JSON, as in the JSON form.
   const isJson = mediaType === '' || /[/+]json$/.test(mediaType);
-  // Checked separately: inside the event, the payload could add members.
+  // The payload is checked separately, because malformed JSON could add members to the event.
   if (isJson && payload.scan(bytes, start, end) !== undefined) return { bytes, start, end };
   const text = isJson || !mediaType.startsWith('text/') ? undefined : stringSize(bytes, start, end);
   const head = Buffer.from(
@@ -137,7 +137,7 @@ function problemWith(attributes: ReadonlyMap<string, string>): ReadEvent | undef
     return poison('undecodable', `the CloudEvent is not of version ${VERSION}`);
   const missing = REQUIRED.find((name) => (attributes.get(name) ?? '') === '');
   if (missing === undefined) return undefined;
-  const message = `the CloudEvent must have the attribute "${missing}", a non-empty text`;
+  const message = `the CloudEvent must have the attribute "${missing}", a non-empty string`;
   return poison('undecodable', message);
 }
 

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import avro from 'avsc';
 import protobuf from 'protobufjs';
 import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
+import { orUndefined } from '../../../packages/client/src/base/result.ts';
 import { avroForm, protobufForm } from '../../contracts/json-form.ts';
 import type { OutgoingRecord } from '../../core/record.ts';
 import {
@@ -18,9 +19,9 @@ import {
 import { readAvroValue } from './avro-format.ts';
 import { avroReader } from './avro-reader.ts';
 
-// Contracts of the terminal records of each kind. contracts/ has a schema for each in three languages.
+// Contracts of the terminal records of each kind. contracts/ has each schema in three languages.
 
-/** Works in src/ and in dist/, which are equally deep. */
+/** The path is the same from src/ and dist/, which are equally deep. */
 const CONTRACTS = new URL('../../../contracts/', import.meta.url);
 
 const NAMES = { review: 'decision', import: 'receipt', lookup: 'looked-up-decision' } as const;
@@ -28,7 +29,7 @@ export type OutputContract = (typeof NAMES)[keyof typeof NAMES];
 
 export const contractOf = (kind: keyof typeof NAMES): OutputContract => NAMES[kind];
 
-/** Codec for the payload of a registered format, without its frame. */
+/** Codec for payloads of a registered format, without their frames. */
 export interface TerminalCodec {
   /** @param json text of a terminal record. @throws Error for any other text */
   encode(json: string): Uint8Array;
@@ -36,10 +37,10 @@ export interface TerminalCodec {
   decode(payload: Buffer): DecodedTerminal;
 }
 
-/** Terminal record with the names of the JSON form. Kinds differ in their members. */
+/** Terminal record with the member names of the JSON form. The members depend on the kind. */
 export type DecodedTerminal = Readonly<Record<string, unknown>>;
 
-/** Formats whose values are framed, with the id of a registered schema first. */
+/** Formats with framed values: the id of a registered schema, then the payload. */
 const FORMATS = {
   'json-schema': { type: 'JSON', file: ['', '.schema.json'], codec: jsonSchemaCodec },
   avro: { type: 'AVRO', file: ['avro/', '.avsc'], codec: avroCodec },
@@ -62,7 +63,7 @@ interface ContractCodec extends TerminalCodec {
   readonly schema: NewSchema;
 }
 
-/** Reads a contract. @throws Error if the installation lacks the file */
+/** Reads a contract's schema file. @throws Error if the installation lacks the file */
 export function codecOf(contract: OutputContract, format: RegistryFormatName): ContractCodec {
   const { type, codec, file: parts } = FORMATS[format];
   const file = parts.join(contract);
@@ -70,7 +71,7 @@ export function codecOf(contract: OutputContract, format: RegistryFormatName): C
   return { file, schema: { type, text }, ...codec(text) };
 }
 
-/** Leaves JSON as it was rendered. */
+/** Codec of JSON Schema, which writes the JSON unchanged. */
 function jsonSchemaCodec(): TerminalCodec {
   return {
     encode: (json) => Buffer.from(json),
@@ -78,7 +79,7 @@ function jsonSchemaCodec(): TerminalCodec {
   };
 }
 
-/** Written for a status that the schema does not have, as readers of a newer schema see it. */
+/** Written instead of a status that the schema does not have. A reader with an older schema sees the same value. */
 const UNKNOWN = 'UNKNOWN';
 
 /** @param schema schema of a record with an enum `status` */
@@ -101,7 +102,7 @@ function avroCodec(schema: string): TerminalCodec {
   };
 }
 
-/** @param schema file whose first message is the record. A status that it does not have stays unset */
+/** @param schema .proto file whose first message is the record. A status unknown to it stays unset */
 function protobufCodec(schema: string): TerminalCodec {
   const { root, package: space = '' } = protobuf.parse(schema, { keepCase: true });
   const [message] = (root.lookup(space) as protobuf.Namespace | null)?.nestedArray ?? [];
@@ -122,9 +123,7 @@ function protobufCodec(schema: string): TerminalCodec {
   };
 }
 
-// Formats with a schema registry. Each value begins with the id of a registered schema.
-
-/** Format whose schema id is looked up once at startup, so that encoding needs no registry. */
+/** Format whose values begin with a schema id, which is looked up at startup, so that encoding needs no registry. */
 export class RegisteredFormat {
   readonly name: RegistryFormatName;
   readonly codec: ContractCodec;
@@ -137,12 +136,12 @@ export class RegisteredFormat {
     this.subject = subject;
   }
 
-  /** Sets the schema id. @param id id of the schema under the subject */
+  /** Sets the schema id. @param id id of the schema in the subject */
   writeWith(id: number): void {
     this.#id = id;
   }
 
-  /** Encodes the value of a record that a kind rendered. @throws Error for others, or before `writeWith` */
+  /** Encodes the value of a kind's record. @throws Error for another record, or before `writeWith` */
   encode(record: OutgoingRecord): OutgoingRecord {
     if (this.#id === undefined)
       throw new Error(`the schema of subject ${this.subject} has not been looked up`);
@@ -150,40 +149,41 @@ export class RegisteredFormat {
   }
 }
 
-/** Reader of terminal records, for tools. It uses the schema of each record, in any version or format. */
-export class FramedReader {
-  readonly #registry: Pick<SchemaRegistry, 'byId'>;
-  readonly #codecs = new Map<number, Promise<TerminalCodec | undefined>>();
+/** Maximum number of different notices about unreadable records. */
+const MAX_NOTICES = 5;
 
-  constructor(registry: Pick<SchemaRegistry, 'byId'>) {
-    this.#registry = registry;
-  }
-
-  /**
-   * @returns undefined for a value that this connector did not write
-   * @throws RegistryUnavailable, RegistryRefused, or the signal's reason
-   */
-  async read(value: Buffer, signal: AbortSignal): Promise<DecodedTerminal | undefined> {
+/**
+ * Returns a reader of terminal records, for tools. It uses the schema of each record, in any version or format, and
+ * returns undefined for a value that it cannot read, or that this connector did not write.
+ * @param notice receives each reason why the registry returns no schema, once
+ */
+export function framedReader(
+  registry: Pick<SchemaRegistry, 'byId'>,
+  signal: AbortSignal,
+  notice: (text: string) => void,
+): (value: Buffer) => Promise<DecodedTerminal | undefined> {
+  const codecs = new Map<number, Promise<TerminalCodec | undefined>>();
+  const noticed = new Set<string>();
+  const codecOf = async (id: number): Promise<TerminalCodec | undefined> => {
+    try {
+      const found = await registry.byId(id, signal);
+      return found && orUndefined(() => codecFor(found.type, found.text));
+    } catch (error) {
+      const { message } = error as Error;
+      if (noticed.size < MAX_NOTICES && !noticed.has(message))
+        notice(`some decisions cannot be read: ${message}`);
+      noticed.add(message);
+      return undefined;
+    }
+  };
+  return async (value) => {
     const { id } = readFrame(value, []);
     if (id === undefined) return undefined;
-    const codec = this.#codecs.get(id) ?? this.#codec(id, signal);
-    this.#codecs.set(id, codec);
+    const codec = codecs.get(id) ?? codecOf(id);
+    codecs.set(id, codec);
     const known = await codec;
     return orUndefined(() => known?.decode(value.subarray(FRAME_BYTES)));
-  }
-
-  async #codec(id: number, signal: AbortSignal): Promise<TerminalCodec | undefined> {
-    const found = await this.#registry.byId(id, signal);
-    return found && orUndefined(() => codecFor(found.type, found.text));
-  }
-}
-
-function orUndefined<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
+  };
 }
 
 /** State of a schema under its subject. */
@@ -195,9 +195,9 @@ export type SchemaState =
       readonly id: number;
       readonly latest: number;
     }
-  /** The subject has no version. */
+  /** The subject has no versions. */
   | { readonly state: 'new' }
-  /** The subject's rule allows it as the next version. */
+  /** The subject's compatibility rule accepts the schema as the next version. */
   | { readonly state: 'compatible'; readonly latest: number }
   | {
       readonly state: 'incompatible';
@@ -205,7 +205,7 @@ export type SchemaState =
       readonly messages: readonly string[];
     };
 
-/** Compares a schema with its subject. @throws RegistryUnavailable, RegistryRefused, or the signal's reason */
+/** Compares a schema with its subject's versions. @throws RegistryUnavailable, RegistryRefused, the signal's reason */
 export async function schemaState(
   registry: SchemaRegistry,
   subject: string,

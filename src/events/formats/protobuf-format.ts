@@ -1,4 +1,4 @@
-/** Protobuf with a schema registry. The frame names the file and the message in it. */
+/** Protobuf with a schema registry. The frame identifies the .proto file and the message in it. */
 import protobuf from 'protobufjs';
 import { err, ok, type Result } from '../../../packages/client/src/base/result.ts';
 import { valueLengthOf } from '../../core/bytes/record-view.ts';
@@ -10,13 +10,12 @@ import { decodedBytes, writeMessage } from './protobuf-reader.ts';
 import { isEntry, isGroup, messagesOf } from './protobuf-schema.ts';
 import { registryFormat } from './registry-format.ts';
 
-// Finds the message to which the message indexes of a record refer.
-
 /**
- * Finds a message by its indexes. Clients count differently: if they count descriptors (Python, Go,
- * .NET), map entries and contents of groups are messages too; in Java they are not; and a registry
- * that reformats a schema moves them. So an index may refer to any message that precedes it by at
- * most the number of maps and groups. If several qualify, guessing could misread a record.
+ * Finds a message by the message indexes of a record. Clients count differently. Those that count
+ * descriptors (Python, Go, .NET) include map entries and the contents of groups, Java does not, and
+ * a registry that reformats a schema moves them. An index may therefore refer to the message at its
+ * position, or to one that precedes it by at most the number of maps and groups. If several
+ * messages qualify, the result is an error, because guessing could misread a record.
  */
 export function messageAt(
   messages: readonly protobuf.Type[],

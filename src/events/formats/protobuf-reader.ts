@@ -1,6 +1,6 @@
 /**
- * Protobuf messages as JSON. protobufjs decodes them within limits on depth and memory. This file
- * writes the decoded messages in Protobuf's JSON (docs/formats.md).
+ * Writes Protobuf messages as JSON. protobufjs decodes them within limits on depth and memory. This
+ * file then writes them in Protobuf's JSON form (docs/formats.md).
  */
 import protobuf from 'protobufjs';
 import {
@@ -18,24 +18,25 @@ import { MalformedError } from '../../../packages/client/src/base/varint.ts';
 import { decimalJson, doubleJson, floatJson, timestampText } from './binary-values.ts';
 import { isEntry, isGroup } from './protobuf-schema.ts';
 
-// Reader of protobufjs that counts the memory of its objects before they are created.
+// Reader for protobufjs that counts the memory of objects before they are created.
 
 protobuf.Reader.recursionLimit = MAX_WRITTEN_LEVELS;
 
 /**
- * Memory of a field, and of a number in a packed list, in bytes. A message with a list of one item
- * takes 350 for its two fields; a 64-bit number in a packed list takes 58. The search for expensive
- * values (test/support/events/shape-search.ts) finds none above 0.61 of the sum.
+ * Bytes of memory for a field, and for a number in a packed list. Measured: a message with a list
+ * of one item takes 350 for its two fields, and a 64-bit number in a packed list takes 58. The most
+ * expensive values that the search in test/support/events/shape-search.ts finds take 0.61 of
+ * `decodedBytes`.
  */
 const FIELD_BYTES = 192;
 const NUMBER_BYTES = 64;
-/** Memory of an enum number in a packed list, in bytes. */
+/** Bytes of memory for an enum number in a packed list. */
 const ENUM_BYTES = 16;
-/** Texts become UTF-16, and bytes stay views. */
+/** Strings become UTF-16, which takes twice their bytes. Bytes stay views. */
 const TEXT_FACTOR = 2;
-/** Maximum memory of the objects of a value: 262,144 fields. */
+/** Maximum memory of the objects of a value, in bytes: enough for 262,144 fields. */
 const MAX_OBJECT_BYTES = 48 * 1024 * 1024;
-/** A field takes at least two bytes, and a number one. */
+/** Minimum encoded bytes of a field. A number in a packed list takes at least one. */
 const LEAST_FIELD = 2;
 
 /** Returns the maximum memory of a decoded value. @param length size of the value in bytes */
@@ -52,7 +53,7 @@ export class CountingReader extends protobuf.BufferReader {
     return super.tag();
   }
 
-  /** Also verifies the texts of proto2, whose specification allows any bytes. */
+  /** Also verifies the strings of proto2, whose specification allows any bytes. */
   override string(): string {
     return this.stringVerify();
   }
@@ -79,7 +80,7 @@ export class CountingReader extends protobuf.BufferReader {
   }
 }
 
-/** Methods for packed lists, with the size of a number in bytes; 0 for varints. */
+/** Methods that read packed lists, with the size of a number in bytes, or 0 for varints. */
 const PACKED = {
   ...{ bools: 0, int32s: 0, uint32s: 0, sint32s: 0, int64s: 0, uint64s: 0, sint64s: 0 },
   ...{ fixed64s: 8, sfixed64s: 8, doubles: 8, fixed32s: 4, sfixed32s: 4, floats: 4 },
@@ -109,22 +110,22 @@ interface FieldWriter {
   readonly write: WriteValue;
 }
 
-/** Cache of writers, which also allows types that contain themselves. */
+/** Cache of writers. A type that contains itself finds its own writer here. */
 const known = new WeakMap<protobuf.Type, WriteMessage>();
 
-/** Writes all of `bytes`. @param type resolved type @throws MalformedError, TextTooLong */
+/** Writes the message in `bytes`. @param type resolved type @throws MalformedError, TextTooLong */
 export function writeMessage(type: protobuf.Type, bytes: Buffer, out: JsonWriter): void {
   writeNested(type, decode(type, bytes), out);
 }
 
-/** Writes a message. Each one counts as a level. */
+/** Writes a message as a level of its own. */
 function writeNested(type: protobuf.Type, message: Message, out: JsonWriter): void {
   out.enter();
   writerOf(type)(message, out);
   out.leave();
 }
 
-/** Returns the writer of a type, created at its first use: a chain of thousands of types would overflow the stack. */
+/** Returns the writer of a type, created at first use: for a chain of thousands of types, the stack would overflow. */
 function writerOf(type: protobuf.Type): WriteMessage {
   const before = known.get(type);
   if (before !== undefined) return before;
@@ -177,7 +178,7 @@ function valueWriter({ resolvedType: type, type: name }: protobuf.Field): WriteV
   return (message, out) => writeNested(type, message, out);
 }
 
-/** Writes a list of entries as an object. If a key occurs repeatedly, the last entry applies. */
+/** Writes a list of map entries as an object. If a key occurs more than once, its last entry applies. */
 function mapWriter(entry: protobuf.Type): WriteValue {
   const value = (entry.fields.value as protobuf.Field).resolve();
   const one = valueWriter(value);
@@ -188,7 +189,7 @@ function mapWriter(entry: protobuf.Type): WriteValue {
     let isFirst = true;
     for (const entry of entries) {
       const isSent = Object.hasOwn(entry, 'value');
-      // The value was a number that the enum does not define.
+      // The value of this entry was a number that the closed enum does not define.
       if (isClosed && !isSent) continue;
       if (!isFirst) out.mark(COMMA);
       isFirst = false;
@@ -208,12 +209,12 @@ function decode(type: protobuf.Type, bytes: Buffer): Message {
     return type.decode(reader) as unknown as Message;
   } catch (error) {
     if (error instanceof RangeError) throw new MalformedError('the data ends too early');
-    if (error instanceof TypeError) throw new MalformedError('a text is not UTF-8');
+    if (error instanceof TypeError) throw new MalformedError('a string is not UTF-8');
     throw new MalformedError(error instanceof Error ? error.message : 'it cannot be decoded');
   }
 }
 
-/** Returns the name in the .proto file. Extensions have their name in Protobuf's JSON, and groups protoc's name. */
+/** Returns the name in the .proto file. Extensions have Protobuf's JSON name, and groups the one from protoc. */
 function jsonName(field: protobuf.Field): string {
   if (field.declaringField) return `[${field.declaringField.fullName.slice(1)}]`;
   const { resolvedType: type, name } = field;
@@ -233,17 +234,17 @@ function list(item: WriteValue): WriteValue {
 
 function scalar(type: protobuf.Enum | string): WriteValue {
   if (typeof type === 'string') return SCALARS[type] ?? asNumber;
-  // If a number has several names, the first applies. A number without a name stays a number.
+  // If a number has several names, the first applies. A number without a name is written as a number.
   const names = new Map<unknown, Buffer>();
   for (const [name, id] of Object.entries(type.values).reverse())
     names.set(id, Buffer.from(JSON.stringify(name)));
   return (id: number, out) => out.json(names.get(id) ?? Buffer.from(String(id)));
 }
 
-/** Also writes protobufjs's 64-bit class exactly, and true and false. */
+/** Writer for numbers (including protobufjs's 64-bit class, exactly) and for true and false. */
 const asNumber: WriteValue = (value: unknown, out) => out.ascii(String(value));
 
-/** @param value view of the message, or an empty list if it is missing */
+/** @param value view of the message's bytes, or an empty list if the field is missing */
 function writeBytes(value: Uint8Array | readonly never[], out: JsonWriter): void {
   if (Buffer.isBuffer(value)) out.base64(value, 0, value.length);
   else out.ascii('""');
@@ -262,7 +263,7 @@ function isClosedEnum(type: protobuf.Enum): boolean {
   return features.enum_type === 'CLOSED';
 }
 
-/** Writes a message with a special form. @param field writes the value of a field */
+/** Writer of a message with a special JSON form. @param field writes the value of a field */
 type WellKnown = (message: Message, out: JsonWriter, field: (name: string) => void) => void;
 
 const MAX_NANOS = 999_999_999;
@@ -302,7 +303,7 @@ const WELL_KNOWN: ReadonlyMap<string, WellKnown> = new Map<string, WellKnown>([
   ],
 ]);
 
-/** @param least minimum of the nanoseconds @returns whole seconds, and nanoseconds @throws MalformedError */
+/** @param least minimum value of the nanoseconds @returns whole seconds, and nanoseconds @throws MalformedError */
 function timeOf({ seconds, nanos }: Message, least: number): [bigint, number] {
   const fraction = Number(nanos);
   if (!(fraction >= least && fraction <= MAX_NANOS))
@@ -324,7 +325,7 @@ function duration(message: Message): string {
   return `${sign}${whole}${fraction(Math.abs(nanos))}s`;
 }
 
-/** Returns no, three, six or nine digits. */
+/** Returns the fraction of a second with no, three, six or nine digits. */
 function fraction(nanos: number): string {
   if (nanos === 0) return '';
   return `.${String(nanos)
@@ -332,7 +333,7 @@ function fraction(nanos: number): string {
     .replace(/(?:000){1,2}$/, '')}`;
 }
 
-/** Leaves the message encoded: each nested one would be decoded while all others are in memory. */
+/** Writes the contained message still encoded. Decoding would keep every level of nested messages in memory. */
 function any({ type_url: url, value }: Message, out: JsonWriter): void {
   out.ascii('{"@type":');
   out.string(url as string);
@@ -341,7 +342,7 @@ function any({ type_url: url, value }: Message, out: JsonWriter): void {
   out.mark(CLOSING_OBJECT);
 }
 
-/** Writes the only member present, the one that was sent last. */
+/** Writes the one member that is present. If several were sent, it is the last. */
 function value(message: Message, out: JsonWriter, field: (name: string) => void): void {
   const [kind = 'null'] = Object.keys(message);
   if (kind.startsWith('null')) out.ascii('null');

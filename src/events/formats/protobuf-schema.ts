@@ -5,9 +5,9 @@ import descriptor from 'protobufjs/ext/descriptor/index.js';
 import { type ResolvedSchema, UnusableSchema } from '../registry/index.ts';
 
 /**
- * Files that the registry's clients contain, and that schemas import without registering them. Only
- * names and numbers of the fields, without comments and options. Those of google/type are from
- * googleapis (Apache License 2.0, Copyright Google LLC).
+ * Files that the registry's clients bundle, so schemas import them without registering them. Only
+ * names and numbers of the fields are here, without comments and options. The files of google/type
+ * are from googleapis (Apache License 2.0, Copyright Google LLC).
  */
 const FILES: Readonly<Record<string, string>> = {
   'confluent/type/decimal':
@@ -34,10 +34,10 @@ const FILES: Readonly<Record<string, string>> = {
     'message TimeOfDay { int32 hours = 1; int32 minutes = 2; int32 seconds = 3; int32 nanos = 4; }',
 };
 
-/** Returns the text of such a file. @param name path in the import */
+/** Returns a file of FILES, or undefined if it has none at this path. @param name path in the import */
 function bundledFile(name: string): string | undefined {
   const path = name.replace(/\.proto$/, '');
-  // Earlier path of Confluent's files.
+  // Confluent's files had the directory `types` before.
   const moved = path.replace(/^confluent\/types\//, 'confluent/type/');
   if (!Object.hasOwn(FILES, moved)) return undefined;
   if (moved !== path) return `import public "${moved}.proto";`;
@@ -45,10 +45,10 @@ function bundledFile(name: string): string | undefined {
   return `syntax = "proto3"; package ${space}; ${FILES[path]}`;
 }
 
-/** Files that only define annotations of schemas. No payload has values of their types. */
+/** Files that only define annotations for schemas. No payload contains values of their types. */
 const ANNOTATIONS =
   /^(?:confluent\/meta|google\/api\/[a-z_]+|buf\/validate\/[a-z_/]+|validate\/validate|gogoproto\/gogo)\.proto$/;
-/** Google's files in addition to those that protobufjs has in memory. */
+/** Files of Google in protobufjs's package that protobufjs does not load by itself. */
 const GOOGLE_FILES = /^google\/protobuf\/(?:api|descriptor|source_context|type)\.proto$/;
 
 const load = createRequire(import.meta.url);
@@ -86,12 +86,12 @@ function understood(schema: ResolvedSchema): readonly protobuf.Type[] {
   };
 
   const { scope, imports } = addFile(root, schema.text);
-  // Read before other files add messages to the same package.
+  // The messages are collected before other files add theirs to the same package.
   const messages = scope.nestedArray.filter((one) => one instanceof protobuf.Type);
   addImports(imports);
   for (const type of typesIn(root)) replaceMaps(type);
   root.resolveAll();
-  // protobufjs would create a list for each repeated field of each empty message.
+  // Otherwise protobufjs would create a list for each repeated field of each empty message.
   for (const type of typesIn(root))
     if (!isEntry(type)) type.ctor = class extends protobuf.Message {};
   return messages;
@@ -111,14 +111,14 @@ export function isEntry(type: protobuf.Type): boolean {
   return entries.has(type);
 }
 
-/** Returns true if a message is the content of a proto2 group. protobufjs does not declare the member. */
+/** Returns true if a message is the content of a proto2 group. protobufjs's types lack the property. */
 export function isGroup(type: protobuf.Type): boolean {
   return (type as { readonly group?: unknown }).group === true;
 }
 
 /**
- * Replaces the maps of a message by lists of entries, their encoded form. protobufjs would decode a
- * map to an object, in which a small integer key takes kilobytes.
+ * Replaces the maps of a message by lists of entries, which is how maps are encoded. protobufjs
+ * would decode a map to an object, in which a small integer key takes kilobytes.
  */
 function replaceMaps(type: protobuf.Type): void {
   const fields = Object.entries(type.fields);
@@ -133,7 +133,7 @@ function replaceMaps(type: protobuf.Type): void {
     type.add(entry);
     type.add(new protobuf.Field(name, field.id, entry.name, 'repeated'));
   }
-  // Restores the order of the file.
+  // Restores the field order of the file.
   type.fields = Object.fromEntries(
     fields.map(([name]) => [name, type.fields[name] as protobuf.Field]),
   );
@@ -144,13 +144,13 @@ interface AddedFile {
   readonly imports: readonly string[];
 }
 
-/** Base64 descriptor, which begins with the name of its file. */
+/** Descriptor in base64. Descriptors begin with the name of their file. */
 const DESCRIPTOR = /^C[g-v][A-Za-z0-9+/]*={0,2}$/;
 
-/** @param text a .proto file or its descriptor, which clients in Python, Go and .NET register */
+/** @param text a .proto file, or its descriptor, which clients in Python, Go and .NET register instead */
 function addFile(root: protobuf.Root, text: string): AddedFile {
   if (DESCRIPTOR.test(text.trim())) return addDescriptor(root, text);
-  // protobufjs rejects empty statements. Removing semicolons in texts and comments is harmless.
+  // protobufjs rejects empty statements. Removing semicolons from strings and comments too is harmless.
   const statements = text.replace(/(^|[;{])(?:[ \t]*;)+/g, '$1');
   const file = protobuf.parse(statements, root, { keepCase: true });
   return {
@@ -168,7 +168,7 @@ interface FileDescriptor {
   readonly enumType: readonly object[];
   readonly extension: readonly object[];
 }
-/** Method that protobufjs/ext/descriptor adds to protobufjs's classes. */
+/** Method that the extension protobufjs/ext/descriptor adds to the classes of protobufjs. */
 interface FromDescriptor {
   fromDescriptor(
     from: object,
@@ -198,7 +198,7 @@ function addDescriptor(root: protobuf.Root, base64: string): AddedFile {
   return { scope, imports: file.dependency };
 }
 
-/** Adds a file of google/protobuf that protobufjs contains. */
+/** Adds a file of google/protobuf from protobufjs's package. Returns false if there is none. */
 function addCommon(root: protobuf.Root, name: string): boolean {
   const common =
     protobuf.common.get(name) ??

@@ -1,4 +1,4 @@
-/** JSON with a schema registry: the frame names the schema, and the rest is JSON that its producer has validated. */
+/** Formats whose frame has a schema id. With json-schema the payload is JSON that the producer has validated. */
 import { InternalError } from '../../core/outcome/internal-error.ts';
 import type { SourceRecord } from '../../core/record.ts';
 import type { EventFormat, FormatCost, ReadEvent, ValuedRecord } from '../format.ts';
@@ -36,7 +36,7 @@ export function registryFormat<T>(
       if (loaded === undefined) throw new Error(`schema ${id} is not loaded`);
       if (loaded.poison === undefined) return judge?.(loaded.schema);
       const { reason, message } = loaded.poison;
-      // Replicas of a registry may lag, so an unknown schema proves nothing.
+      // Replicas of a registry may lag, so a missing schema is not a certain reason.
       if (reason === 'unknown_schema') throw new Error(message);
       return message;
     },

@@ -1,4 +1,7 @@
-/** The part of Confluent's registry API that the connector needs. https://docs.confluent.io/platform/current/schema-registry/develop/api.html */
+/**
+ * Client for a part of Confluent's registry API:
+ * https://docs.confluent.io/platform/current/schema-registry/develop/api.html
+ */
 
 import { RegistryHttp, type RegistryRequest } from './http.ts';
 import {
@@ -20,12 +23,13 @@ import {
 const MAX_IMPORTS = 1_000;
 
 /**
- * Client that tries each call once. Calls may throw RegistryUnavailable (retry later),
- * RegistryRefused or the signal's reason. A missing schema, subject or version is undefined.
+ * Registry client that tries each call once. Calls reject with RegistryUnavailable (retry later),
+ * RegistryRefused or the signal's reason. They return undefined for a missing schema, subject or
+ * version.
  */
 export class ConfluentRegistry {
   readonly settings: RegistrySettings;
-  /** For other clients of the same API (library.ts). */
+  /** Also used by library.ts, another client of the same API. */
   readonly http: RegistryHttp;
 
   constructor(settings: RegistrySettings) {
@@ -34,9 +38,9 @@ export class ConfluentRegistry {
   }
 
   /**
-   * Returns the schema of an id with everything to which it refers.
+   * Returns a schema by its id, with every schema to which it refers.
    * @param wanted required type
-   * @throws UnusableSchema if it has another type, or a referenced schema is missing
+   * @throws UnusableSchema if the schema has another type, or a referenced schema is missing
    */
   async byId(
     id: number,
@@ -61,7 +65,7 @@ export class ConfluentRegistry {
     return found && subjectVersion(subject, found);
   }
 
-  /** Returns the version of a subject that equals this schema. Registries compare parsed schemas, not texts. */
+  /** Returns the version of a subject that equals this schema. Registries compare parsed schemas, not their texts. */
   async lookup(
     subject: string,
     schema: NewSchema,
@@ -74,16 +78,17 @@ export class ConfluentRegistry {
   }
 
   /**
-   * Checks the schema against the subject's latest version, by the subject's rule. Under a
-   * transitive rule `register` checks the other versions too. A subject without versions accepts
-   * any schema.
+   * Checks a schema against the latest version of the subject, by the subject's compatibility rule.
+   * If the rule is transitive, only `register` checks earlier versions too. A subject without
+   * versions accepts any schema.
    */
   async compatibility(
     subject: string,
     schema: NewSchema,
     signal: AbortSignal,
   ): Promise<Compatibility> {
-    // Checks one version, so that all registries agree: otherwise Apicurio checks all versions under any rule.
+    // Checks only the latest version, so that all registries agree. Otherwise Apicurio checks all
+    // versions under any rule.
     const path = `/compatibility${subjectPath(subject)}/versions/latest?verbose=true`;
     const request = { operation: 'compatibility', path, body: bodyOf(schema) } as const;
     const found = await this.#find(request, signal);
@@ -95,9 +100,9 @@ export class ConfluentRegistry {
   }
 
   /**
-   * Registers the schema as the subject's next version, unless it is already a version. Changes no
-   * rule of the subject. Used only by the command line at deploy time.
-   * @returns the id
+   * Registers a schema as the next version of a subject, unless the subject already has it. Does
+   * not change the subject's rules. Used only by the command line at deploy time.
+   * @returns the schema id
    */
   async register(subject: string, schema: NewSchema, signal: AbortSignal): Promise<number> {
     const path = `${subjectPath(subject)}/versions`;
@@ -112,7 +117,7 @@ export class ConfluentRegistry {
     return this.http.close();
   }
 
-  /** Returns undefined for a 404 that the registry itself sent. */
+  /** Returns undefined for a 404 from the registry itself, but not for one from a proxy. */
   async #find(request: RegistryRequest, signal: AbortSignal): Promise<Answer | undefined> {
     try {
       return (await this.http.ask(request, signal)) as Answer;
@@ -146,7 +151,7 @@ export class ConfluentRegistry {
   }
 }
 
-/** The part of a registry that its users need. */
+/** Methods of a registry client that its callers need. */
 export type SchemaRegistry = Pick<
   ConfluentRegistry,
   'byId' | 'version' | 'lookup' | 'compatibility' | 'register' | 'close'
@@ -158,7 +163,7 @@ function subjectPath(subject: string): string {
   return `/subjects/${encodeURIComponent(subject)}`;
 }
 
-/** Returns a request body. Older registries accept AVRO only if the type is left out. */
+/** Returns a request body. The type AVRO is left out, because older registries accept it only as the default. */
 function bodyOf({ type, text, references = [] }: NewSchema): object {
   return {
     schema: text,
@@ -175,7 +180,7 @@ function subjectVersion(subject: string, answer: Answer): SubjectVersion {
 
 /**
  * Returns the schema in a response.
- * @throws RegistryUnavailable if there is none, and UnusableSchema if its type is another one
+ * @throws RegistryUnavailable if the response has none, and UnusableSchema if it has another type
  */
 export function schemaText(answer: unknown, wanted?: SchemaType): SchemaText {
   const { schema, schemaType, references } = Object(answer) as Answer;

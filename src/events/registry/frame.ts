@@ -1,6 +1,6 @@
 /**
- * Frame that a registry's serializers write: a zero byte, the schema's id in four bytes, for
- * Protobuf the path to the message in its file, then the payload.
+ * Frame that a registry's serializers write: a zero byte, the schema id in four bytes, for Protobuf
+ * the path to the message in its file, then the payload.
  */
 import { VarintReader } from '../../../packages/client/src/base/varint.ts';
 import type { Poison, RecordHeaders } from '../../core/record.ts';
@@ -8,18 +8,18 @@ import type { Poison, RecordHeaders } from '../../core/record.ts';
 export const MAGIC_BYTE = 0;
 export const FRAME_BYTES = 5;
 
-/** Header for a schema's GUID, which newer serializers may write instead of an id before the value. */
+/** Header with a schema's GUID. Newer serializers may write it instead of an id before the value. */
 const GUID_HEADER = '__value_schema_id';
 
 type SchemaFrame =
   | { readonly id: number; readonly poison?: never }
   | { readonly id?: never; readonly poison: Poison };
 
-/** Reads the first five bytes. Never throws. The message contains nothing of the value. */
+/** Reads the first five bytes. Never throws. A message contains nothing from the value. */
 export function readFrame(value: Buffer, headers: RecordHeaders): SchemaFrame {
   if (value.length >= FRAME_BYTES && value[0] === MAGIC_BYTE) {
     const id = value.readInt32BE(1);
-    // Ids are never negative: this value only happens to begin with a zero.
+    // Ids are never negative, so this value is not framed: it only happens to begin with a zero byte.
     if (id >= 0) return { id };
   }
   return { poison: { reason: 'undecodable', message: objectionTo(headers) } };
@@ -38,15 +38,16 @@ export function writeFrame(id: number, payload: Uint8Array): Buffer {
   return Buffer.concat([frame, payload]);
 }
 
-/** Maximum nesting, above that of any real file. Limits the cost of an invented count. */
+/** Maximum nesting, more than any real file has. Limits the cost of a forged count. */
 const MAX_MESSAGE_DEPTH = 64;
 
-/** Message indexes of the first message of a file, [0]. */
+/** Message indexes that select the first message of a file: [0]. */
 export const FIRST_MESSAGE = Buffer.of(0);
 
 /**
- * Reads the path to a message: the index of a top-level message, of one nested in it, and so on.
- * Encoded as a count and the indexes, in zigzag varints; the usual [0] is the single byte 0.
+ * Reads the path to a message: the index of a top-level message, then of a message nested in it,
+ * and so on. A path is encoded as its length and the indexes, in zigzag varints. The usual path [0]
+ * is the single byte 0.
  * @returns the path and the start of the payload, or undefined if there is no path at `start`
  */
 export function readMessageIndexes(bytes: Buffer, start: number) {

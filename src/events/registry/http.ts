@@ -1,7 +1,8 @@
-/** Exchanges with a registry: order of its addresses, time limit, credentials, and interpretation of responses. */
+/** HTTP requests to a registry: order of addresses, timeout, credentials, and interpretation of responses. */
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
-import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
-import type { HttpExchange } from '../../core/ports/http.ts';
+import { tryParseJson } from '../../../packages/client/src/base/json/parse-json.ts';
+import type { HttpPool } from '../../../packages/client/src/http/http.ts';
+import { NetworkError, shownErrorCode } from '../../../packages/client/src/http/network-error.ts';
 import {
   type RegistryOperation,
   RegistryRefused,
@@ -22,9 +23,9 @@ const MEDIA_TYPE = 'application/vnd.schemaregistry.v1+json';
 
 export class RegistryHttp {
   readonly #settings: RegistrySettings;
-  #http: HttpExchange | undefined;
+  #http: HttpPool | undefined;
   #closed = false;
-  /** Index of the address to try first: the last one that responded, or its successor after a failure. */
+  /** Index of the address to try first: the one that responded last or, if it then failed, its successor. */
   #first = 0;
 
   constructor(settings: RegistrySettings) {
@@ -32,8 +33,9 @@ export class RegistryHttp {
   }
 
   /**
-   * Sends a request to each address until one responds, beginning with the one that responded last.
-   * @returns the JSON of the response
+   * Sends a request to one address after another until one responds. Begins with the address that
+   * responded last.
+   * @returns the parsed JSON of the response
    * @throws RegistryUnavailable, RegistryRefused, UnusableSchema for a response that is too large,
    * or the signal's reason at once
    */
@@ -99,9 +101,9 @@ export class RegistryHttp {
     return { status: response.status, text: await response.text() };
   }
 
-  #open(): HttpExchange {
+  #open(): HttpPool {
     const unavailable = (message: string) => new RegistryUnavailable('network', message);
-    if (this.#closed) throw unavailable('the client of the registry was closed');
+    if (this.#closed) throw unavailable('the registry client was closed');
     try {
       this.#http ??= this.#settings.open();
       return this.#http;
@@ -130,37 +132,29 @@ function understood(status: number, text: string): unknown {
   if (status >= 500 || status === 429 || status === 408)
     throw new RegistryUnavailable(String(status), `the registry responded with ${status}`);
 
-  const answer = parsed(text);
+  const answer = tryParseJson(text) ?? undefined;
   if (status >= 200 && status < 300 && answer !== undefined) return answer;
   const { error_code: code, message } = Object(answer) as Readonly<Record<string, unknown>>;
-  // 404 or 405 without a code of the registry means that the path is wrong.
+  // A 404 or 405 without one of the registry's codes means that the path is wrong.
   const missing = status === 404 || status === 405;
   const known = typeof code === 'number' && (!missing || (code >= 40_400 && code < 40_500));
   if (status >= 400 && known) {
     const reason = typeof message === 'string' ? message.slice(0, 2_000) : `status ${status}`;
     throw new RegistryRefused(status, code, reason);
   }
-  // A proxy or a wrong path is no reason for dead letters.
+  // A response from a proxy or a wrong path is not a reason for dead letters.
   throw new RegistryUnavailable(
     'bad_answer',
     `the response (status ${status}) is not from a schema registry: does schemaRegistry.urls end with the path of its Confluent API?`,
   );
 }
 
-function parsed(text: string): unknown {
-  try {
-    return parseJson(text) ?? undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 /** Reduces an error to parts that may be shown, because the original can contain headers. */
 function networkFailure(error: unknown, timeoutMs: number): RegistryUnavailable {
-  const { name, code: raw, failure } = Object(error) as Readonly<Record<string, unknown>>;
-  const code = /^[A-Z][A-Z0-9_]{0,63}$/.test(String(raw)) ? raw : 'UNKNOWN';
+  const code = shownErrorCode(error);
+  const failure = error instanceof NetworkError ? error.failure : '';
   const [kind, message] =
-    name === 'TimeoutError' || String(failure).endsWith('_timeout')
+    Object(error).name === 'TimeoutError' || failure.endsWith('_timeout')
       ? ['timeout', `the registry did not respond within ${timeoutMs} ms`]
       : failure === 'proxy_failed'
         ? [

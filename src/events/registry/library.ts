@@ -1,8 +1,8 @@
 /**
- * @kafkajs/confluent-schema-registry over this connector's HTTP: its requests go through
- * `RegistryHttp` and share its time limits, addresses, credentials, metrics and errors. The library
- * collects schemas with their references and parses them. `register` is not used, because it may
- * change a subject's compatibility rule; nor is Protobuf, whose message indexes it does not write.
+ * Adapter for @kafkajs/confluent-schema-registry. Its requests go through `RegistryHttp`, and share
+ * its timeouts, addresses, credentials, metrics and errors. The library collects schemas with their
+ * references and parses them. Its method `register` is not used, because it may change a subject's
+ * compatibility rule. Its Protobuf support is not used, because it does not write message indexes.
  */
 import {
   SchemaRegistry as Library,
@@ -15,8 +15,9 @@ import { RegistryRefused, RegistryUnavailable, UnusableSchema } from './registry
 type LibrarySchema = Awaited<ReturnType<Library['getSchema']>>;
 
 /**
- * Returns a loader of parsed Avro schemas by id, or undefined for an id unknown to the registry. It
- * rejects with RegistryUnavailable, RegistryRefused, UnusableSchema or the signal's reason.
+ * Returns a function that loads a parsed Avro schema by id, or undefined if the registry does not
+ * have the id. It rejects with RegistryUnavailable, RegistryRefused, UnusableSchema or the signal's
+ * reason.
  */
 export function schemaLibrary(http: RegistryHttp, options: object) {
   return async (id: number, signal: AbortSignal): Promise<LibrarySchema | undefined> => {
@@ -24,8 +25,9 @@ export function schemaLibrary(http: RegistryHttp, options: object) {
       response: (_next: unknown, _renew: unknown, request: LibraryRequest) =>
         answer(http, request, signal) as Promise<never>,
     });
-    // One instance per schema: a shared one would keep all of them permanently, in addition to
-    // SchemaCache. The host is never looked up, because all requests go through the bridge.
+    // Each schema has its own instance: a shared one would keep all schemas permanently, in
+    // addition to SchemaCache. The host is never resolved, because all requests go through the
+    // bridge.
     const client = { host: 'http://registry.invalid', middlewares: [bridge] };
     try {
       return await new Library(client, { [LibraryType.AVRO]: options }).getSchema(id);
@@ -40,7 +42,7 @@ export function schemaLibrary(http: RegistryHttp, options: object) {
   };
 }
 
-/** Part of mappersmith's request, which the library passes to its middlewares. */
+/** Part of mappersmith's request that middlewares receive. */
 interface LibraryRequest {
   path(): string;
   params(): Readonly<Record<string, unknown>>;

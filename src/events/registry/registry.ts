@@ -1,7 +1,7 @@
-/** Schemas of a Confluent-compatible registry, and the settings and errors of its client. */
+/** Types of schemas in a Confluent-compatible registry, and the settings and errors of its client. */
 import type { Backoff } from '../../../packages/client/src/base/backoff.ts';
 import type { Clock, Random } from '../../../packages/client/src/base/clock.ts';
-import type { HttpExchange } from '../../core/ports/http.ts';
+import type { HttpPool } from '../../../packages/client/src/http/http.ts';
 
 export type SchemaType = 'AVRO' | 'JSON' | 'PROTOBUF';
 
@@ -12,7 +12,7 @@ export interface SchemaReference {
   readonly version: number;
 }
 
-/** Schema that is or will be registered under an id. */
+/** Schema to register, or one that is registered. */
 export interface SchemaText {
   readonly type: SchemaType;
   readonly text: string;
@@ -35,21 +35,21 @@ export interface ImportedSchema {
   readonly text: string;
 }
 
-/** Schema with everything to which it refers, directly or indirectly: each name once, referenced schemas first. */
+/** Schema with all schemas to which it refers, directly or not. Each name occurs once, referenced schemas first. */
 export interface ResolvedSchema extends RegisteredSchema {
   readonly imports: readonly ImportedSchema[];
 }
 
-/** Whether the registry would accept a schema as a subject's next version. */
+/** Result of a compatibility check: whether the registry would accept a schema as the next version of a subject. */
 export interface Compatibility {
   readonly compatible: boolean;
-  /** Reasons, in the registry's words. Registries differ in their detail. */
+  /** Reasons in the registry's words. How detailed they are depends on the registry. */
   readonly messages: readonly string[];
 }
 
 export type NewSchema = Pick<SchemaText, 'type' | 'text'> & Partial<SchemaText>;
 
-// Settings of a registry's client. Durations are in milliseconds.
+// Settings of a registry client. Durations are in milliseconds.
 
 type RegistryCredentials =
   | { readonly kind: 'none' }
@@ -58,13 +58,13 @@ type RegistryCredentials =
   | { readonly kind: 'bearer'; token(): Promise<string> };
 
 /**
- * Observer of the client's traffic, for metrics and health. Called synchronously; must not throw.
- * It gets no secrets (I6).
+ * Observer of the client's requests, for metrics and health. Its methods are called synchronously
+ * and must not throw. They receive no secrets (I6).
  */
 export interface RegistryObserver {
   /** Called after each exchange. `code` is the HTTP status or RegistryUnavailable.code. */
   request(operation: RegistryOperation, code: string): void;
-  /** Called each time that a schema is needed and the registry is unavailable. */
+  /** Called each time a schema is needed while the registry is unavailable. */
   unavailable(reason: string): void;
   /** Called when the registry responds again, or the schema is no longer needed. */
   available(): void;
@@ -77,7 +77,7 @@ export interface RegistrySettings {
   readonly urls: readonly string[];
   readonly credentials: RegistryCredentials;
   /** Opens the connections; called once, at the first request. @throws TypeError whose message may be shown */
-  readonly open: () => HttpExchange;
+  readonly open: () => HttpPool;
   /** Maximum time for one request at one address. */
   readonly timeoutMs: number;
   readonly clock: Clock;
@@ -87,15 +87,15 @@ export interface RegistrySettings {
   readonly backoff?: Backoff;
 }
 
-// Errors of a registry. Messages contain no schema, credentials or address with a query (I6).
+// Errors of a registry client. Messages contain no schema, credentials or query string (I6).
 
 /**
  * The registry is unavailable: network error, timeout, 5xx, 429, or rejected credentials (401,
- * 403). That proves nothing about the record that needs the schema, so the request is retried.
+ * 403). This does not depend on the record that needs the schema, so the request is retried.
  */
 export class RegistryUnavailable extends Error {
   override readonly name = 'RegistryUnavailable';
-  /** HTTP status, or the reason for a missing response. The set is closed, so it can be a metric label. */
+  /** HTTP status, or the reason for a missing response. There are few different codes, so it can be a metric label. */
   readonly code: string;
 
   constructor(code: string, message: string) {
@@ -104,7 +104,7 @@ export class RegistryUnavailable extends Error {
   }
 }
 
-/** 4xx with an error code of the registry. Permanent. */
+/** The registry rejects a request with 4xx and one of its own error codes. Permanent. */
 export class RegistryRefused extends Error {
   override readonly name = 'RegistryRefused';
   readonly status: number;
@@ -123,10 +123,10 @@ export class RegistryRefused extends Error {
   }
 }
 
-/** Maximum length of a library's message to show, because it may quote the schema. */
+/** Maximum length of a library's message. It is cut because the message may quote the schema. */
 const MAX_MESSAGE_CHARACTERS = 300;
 
-/** A schema that cannot be used: it has another type, cannot be parsed, or lacks an import. */
+/** A schema that cannot be used: it has the wrong type, cannot be parsed, or lacks an imported schema. */
 export class UnusableSchema extends Error {
   override readonly name = 'UnusableSchema';
 

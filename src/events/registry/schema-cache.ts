@@ -1,7 +1,8 @@
 /**
- * Cache of the schemas that records name, so that reading needs no wait. Each id has at most one
- * load at a time, shared by all callers. A failing load is retried until the registry responds or
- * the caller that started it is gone; the next caller then starts another.
+ * Cache of the schemas that records refer to, so that records can be read without waiting. Each id
+ * has at most one load at a time, shared by all callers. A failing load is retried until the
+ * registry responds or the signal of the caller that started it is aborted. The next caller then
+ * starts another load.
  */
 import pLimit from 'p-limit';
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
@@ -15,17 +16,17 @@ import {
   UnusableSchema,
 } from './registry.ts';
 
-/** Number of entries above which those not used recently are dropped. */
+/** Number of entries above which entries not used recently are removed. */
 const MAX_ENTRIES = 2_000;
-/** Maximum time from preparing records to reading them, even if the shard waits for memory meanwhile. */
+/** Minimum time in ms that an unused schema stays, since a shard may wait for memory before it reads the records. */
 const LATELY_MS = 10 * 60_000;
-/** The same for unknown ids, of which values without a real schema id can name any number. */
+/** Minimum time in ms that an unused unknown id stays: shorter, as values without a schema id can produce any id. */
 const LATELY_UNKNOWN_MS = 60_000;
-/** Pause before an unknown id is loaded again: a replica may get a schema just after its producer. */
+/** Pause before an unknown id is loaded a second time: a replica may get a schema just after its producer. */
 const SECOND_LOOK_MS = 1_000;
-/** Time in ms for which an id then counts as unknown. */
+/** Time in ms for which an id counts as unknown after its second load. */
 const UNKNOWN_MS = 5_000;
-/** Maximum number of second loads per minute, so that values without a real schema id do not delay the others. */
+/** Maximum number of second loads per minute, so that values without a schema id do not delay other records. */
 const SECOND_LOOKS = 40;
 const BACKOFF = { baseMs: 250, capMs: 15_000 };
 /** Number of ids loaded concurrently. */
@@ -38,12 +39,12 @@ type CachedSchema<T> =
 
 interface CacheEntry<T> {
   readonly found: CachedSchema<T>;
-  /** Time of the next load; a schema that was found never becomes stale. */
+  /** Time of the next load. A schema that was found never becomes stale. */
   readonly staleMs: number;
   usedMs: number;
 }
 
-/** Loads a schema, or undefined for an unknown id. Rejects as SchemaRegistry does. */
+/** Loads a schema. Resolves to undefined for an unknown id. Rejects like SchemaRegistry. */
 export type LoadSchema<T> = (id: number, signal: AbortSignal) => Promise<T | undefined>;
 
 export class SchemaCache<T> {
@@ -51,7 +52,7 @@ export class SchemaCache<T> {
   readonly #settings: RegistrySettings;
   readonly #entries = new Map<number, CacheEntry<T>>();
   readonly #loads = new Map<number, Promise<boolean>>();
-  /** Ids for which callers wait. They must stay until all of a caller's ids are loaded. */
+  /** Ids for which callers wait. An entry must stay until all ids of its caller are loaded. */
   readonly #wanted = new Set<readonly number[]>();
   #secondLooks = { sinceMs: 0, count: 0 };
 
@@ -65,7 +66,7 @@ export class SchemaCache<T> {
     return this.#entries.get(id)?.found;
   }
 
-  /** Loads missing schemas; returns undefined if none is missing. Rejects only with the signal's reason. */
+  /** Loads missing schemas. Returns undefined if none is missing. Rejects only with the signal's reason. */
   ensure(ids: Iterable<number>, signal: AbortSignal): Promise<void> | undefined {
     const nowMs = this.#settings.clock.monotonic();
     const missing: number[] = [];
@@ -119,14 +120,14 @@ export class SchemaCache<T> {
           return;
         } catch (error) {
           signal.throwIfAborted();
-          // Not even an unexpected error is a reason for a dead letter.
+          // Even an unexpected error is not a reason for a dead letter.
           const known = error instanceof RegistryUnavailable;
           observer?.unavailable(known ? error.message : `schema ${id} could not be loaded`);
           await clock.sleep(retryWaitMs(failures++, backoff, random), signal);
         }
       }
     } finally {
-      // Runs also if the caller is gone. Otherwise the failure would be reported permanently.
+      // Reports the recovery even if the caller is gone. Otherwise the failure would be reported permanently.
       if (failures > 0) observer?.available();
     }
   }
@@ -146,7 +147,7 @@ export class SchemaCache<T> {
         schema = await this.#load(id, signal);
       }
       return schema === undefined
-        ? refused('unknown_schema', `the registry does not know the schema id ${id}`)
+        ? refused('unknown_schema', `the registry does not have the schema id ${id}`)
         : entry({ schema }, Infinity);
     } catch (error) {
       if (error instanceof UnusableSchema)
@@ -157,7 +158,7 @@ export class SchemaCache<T> {
     }
   }
 
-  /** Returns false for an id that was unknown before, because it was already loaded twice. */
+  /** Returns false for an id that has an entry, because it was already loaded twice. */
   #mayLookAgain(id: number): boolean {
     if (this.#entries.has(id)) return false;
     const nowMs = this.#settings.clock.monotonic();

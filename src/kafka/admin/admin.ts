@@ -1,4 +1,4 @@
-/** Requests to the cluster outside the data path (ClusterAdmin). */
+/** Cluster requests outside the data path. Implements ClusterAdmin. */
 import {
   type ClusterAdmin,
   type CommittedOffset,
@@ -11,70 +11,31 @@ import type { Logger } from '../../core/ports/telemetry.ts';
 import {
   answered,
   ClusterConnection,
-  controllerOf,
   coordinatorOf,
+  createTopic,
   describeGroup,
   knownPartitions,
   LATEST,
   listOffsets,
+  partitionsOf,
   READ_UNCOMMITTED,
   rangesOf,
+  settingsOf,
 } from '../cluster-connection.ts';
 import type { ConnectOptions } from '../connect.ts';
-import { isTransient, protocolErrorOf, type RequestedAccess, toOffset } from '../errors.ts';
-import { ConfigResourceTypes } from '../kafkajs/patches.ts';
-import type { KafkaCluster, PartitionMetadata } from '../kafkajs/shapes.ts';
+import { PROTOCOL_NAME } from '../consumer/assigner.ts';
+import {
+  explain,
+  isTransient,
+  protocolErrorOf,
+  type RequestedAccess,
+  toOffset,
+} from '../errors.ts';
+import type { KafkaCluster } from '../kafkajs/shapes.ts';
 
-// Requests about one topic, used by the admin and by the doctor.
-
-/** Returns the partitions of a topic, or undefined if it does not exist. */
-export async function partitionsOf(
-  cluster: KafkaCluster,
-  topic: string,
-): Promise<readonly PartitionMetadata[] | undefined> {
-  const broker = await controllerOf(cluster);
-  try {
-    const { topicMetadata } = await broker.metadata([topic]);
-    return topicMetadata[0]?.partitionMetadata ?? [];
-  } catch (error) {
-    if (protocolErrorOf(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return undefined;
-    throw error;
-  }
-}
-
-/** Returns the effective settings of a topic, keyed by Kafka's names. @param names default: all */
-async function settingsOf(
-  cluster: KafkaCluster,
-  topic: string,
-  names?: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  const { resources } = await (await controllerOf(cluster)).describeConfigs({
-    resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configNames: names }],
-  });
-  const entries = resources[0]?.configEntries ?? [];
-  return new Map(entries.map(({ configName, configValue }) => [configName, configValue ?? '']));
-}
-
-const CREATE_TIMEOUT_MS = 15_000;
-
-/** Creates a topic. @param validateOnly checks whether it could be created, without creating it */
-export async function createTopic(
-  cluster: KafkaCluster,
-  topic: string,
-  { partitions: numPartitions, replicationFactor, settings }: TopicSpec,
-  validateOnly: boolean,
-): Promise<void> {
-  const configEntries = [...settings].map(([name, value]) => ({ name, value }));
-  await (await controllerOf(cluster)).createTopics({
-    validateOnly,
-    timeout: CREATE_TIMEOUT_MS,
-    topics: [{ topic, numPartitions, replicationFactor, configEntries }],
-  });
-}
-
-/** Maximum age of the facts, as for metadata in Java's producers. Partitions added to an output topic are used after it. */
+/** Maximum age of a topic's facts, as in Java's producers. Partitions added to an output topic are used after it. */
 const WRITABLE_MAX_AGE_MS = 5 * 60_000;
-/** Time for a new topic to appear in the metadata of every broker. */
+/** Maximum time for a new topic to appear in the metadata of every broker. */
 const VISIBLE_PATIENCE_MS = 15_000;
 
 /** Facts about a topic that a producer needs, at most a few minutes old. */
@@ -84,8 +45,33 @@ export interface WritableTopic {
   readonly maxMessageBytes: number | undefined;
 }
 
+export interface BrokerAnswer {
+  readonly id: number;
+  /** Advertised address: `host:port`. */
+  readonly address: string;
+  /** Reason why the broker cannot be reached there, with the remedy; undefined if it can. */
+  readonly failure: string | undefined;
+}
+
+export interface GroupDescription {
+  /** Kafka's name: Stable, Empty, Dead, … */
+  readonly state: string;
+  /** `consumer` for a group of consumers, empty for a group without members. */
+  readonly protocolType: string;
+  /** Name of the agreed assigner; empty until the members agree on one. */
+  readonly protocol: string;
+  /** True if all members are replicas of this connector. */
+  readonly isOurs: boolean;
+  readonly members: readonly { readonly clientId: string; readonly host: string }[];
+}
+
+/** Errors that brokers return if an unknown producer ends a transaction that does not exist. */
+const NO_SUCH_TRANSACTION =
+  /^(INVALID_PRODUCER_ID_MAPPING|INVALID_PRODUCER_EPOCH|INVALID_TXN_STATE|PRODUCER_FENCED)$/;
+
 export class KafkaAdmin implements ClusterAdmin {
   readonly #connect: ConnectOptions;
+  readonly #logger: Logger;
   readonly #connection: ClusterConnection;
   readonly #writable = new Map<
     string,
@@ -94,6 +80,7 @@ export class KafkaAdmin implements ClusterAdmin {
 
   constructor(connect: ConnectOptions, logger: Logger) {
     this.#connect = connect;
+    this.#logger = logger;
     this.#connection = new ClusterConnection(connect, logger);
   }
 
@@ -156,8 +143,8 @@ export class KafkaAdmin implements ClusterAdmin {
   }
 
   /**
-   * Returns the first offset of each partition at or after a time, including open transactions.
-   * Partitions without such an offset are left out.
+   * Returns the first offset of each partition at or after a time. Records of open transactions
+   * count. Partitions without such a record are left out.
    */
   async offsets(
     topic: string,
@@ -209,7 +196,7 @@ export class KafkaAdmin implements ClusterAdmin {
     );
   }
 
-  /** Rejects when the topic does not exist. */
+  /** Returns the facts about a topic. Rejects if the topic does not exist. */
   writable(topic: string): Promise<WritableTopic> {
     const nowMs = performance.now();
     const kept = this.#writable.get(topic);
@@ -224,13 +211,83 @@ export class KafkaAdmin implements ClusterAdmin {
     return facts;
   }
 
-  /** Returns Kafka's name of a group's state (Stable, Empty, Dead, …) and the number of its members. */
-  async groupState(group: string): Promise<{ readonly state: string; readonly members: number }> {
-    const access = { group, groupOperation: this.#connect.groupUse };
-    return await this.#connection.request(`describe group ${group}`, access, async (cluster) => {
-      const { state, members } = await describeGroup(cluster, group);
-      return { state, members: members.length };
+  // Diagnosis for the doctor. None of it joins a group or changes the cluster.
+
+  /** Connects to this address of the configuration and logs in. */
+  async connect(address: string): Promise<void> {
+    const only = { ...this.#connect, brokers: [address] };
+    const connection = new ClusterConnection(only, this.#logger, 0);
+    try {
+      await connection.request(`connect to ${address}`, {}, async () => undefined);
+    } finally {
+      await connection.close();
+    }
+  }
+
+  /** Queries every broker of the cluster at its own address. */
+  async brokers(): Promise<readonly BrokerAnswer[]> {
+    return await this.#connection.request('list the brokers', {}, async (cluster) => {
+      await cluster.refreshMetadata();
+      const known = [...cluster.brokerPool.metadata.brokers].sort((a, b) => a.nodeId - b.nodeId);
+      return await Promise.all(
+        known.map(async ({ nodeId, host, port }): Promise<BrokerAnswer> => {
+          const failure = await cluster.findBroker({ nodeId }).then(
+            () => undefined,
+            (error: unknown) => explain(error, { principal: this.#connect.security?.principal }),
+          );
+          return { id: nodeId, address: `${host}:${port}`, failure };
+        }),
+      );
     });
+  }
+
+  async group(id: string): Promise<GroupDescription> {
+    const what = `describe group ${id}`;
+    const access = { group: id, groupOperation: this.#connect.groupUse };
+    return await this.#connection.request(what, access, async (cluster) => {
+      const { members, ...group } = await describeGroup(cluster, id);
+      const { protocolType, protocol } = group;
+      return {
+        ...group,
+        isOurs:
+          protocolType === '' ||
+          (protocolType === 'consumer' && protocol === '') ||
+          protocol === PROTOCOL_NAME,
+        members: members.map(({ clientId, clientHost }) => ({ clientId, host: clientHost })),
+      };
+    });
+  }
+
+  /**
+   * Checks the right to write with an unused transactional id, by ending a transaction that does
+   * not exist. Initialises no producer. Rejects if the right is missing.
+   */
+  async tryTransactionalId(id: string): Promise<void> {
+    const what = `use the transactional id ${id}`;
+    // Ids have the form `<journal>-…`, and rights are granted for that prefix.
+    const access = { transactionalIds: id.slice(0, id.lastIndexOf('-') + 1) };
+    await this.#connection.request(what, access, async (cluster) => {
+      const coordinator = await coordinatorOf(cluster, 'transaction', id);
+      try {
+        // Brokers check the right before they look for the transaction.
+        await coordinator.endTxn({
+          transactionalId: id,
+          producerId: '0',
+          producerEpoch: 0,
+          transactionResult: false,
+        });
+      } catch (error) {
+        if (!NO_SUCH_TRANSACTION.test(protocolErrorOf(error) ?? '')) throw error;
+      }
+    });
+  }
+
+  /** Checks whether the topic could be created, without creating it. */
+  async tryCreate(topic: string, spec: TopicSpec): Promise<void> {
+    const access = { topic, operation: 'CREATE' };
+    await this.#connection.request(`create topic ${topic}`, access, (cluster) =>
+      createTopic(cluster, topic, spec, true),
+    );
   }
 
   silentMs(): number {
@@ -257,7 +314,7 @@ export class KafkaAdmin implements ClusterAdmin {
   }
 }
 
-/** Returns undefined if the client has no right to read it. */
+/** Returns the topic's maximum size of a record batch, or undefined if the client has no right to read it. */
 async function maxMessageBytes(cluster: KafkaCluster, topic: string): Promise<number | undefined> {
   try {
     const settings = await settingsOf(cluster, topic, ['max.message.bytes']);
@@ -268,3 +325,9 @@ async function maxMessageBytes(cluster: KafkaCluster, topic: string): Promise<nu
     throw error;
   }
 }
+
+/** What the doctor needs, in addition to what the connector uses. */
+export type ClusterInspector = Pick<
+  KafkaAdmin,
+  'connect' | 'brokers' | 'group' | 'tryTransactionalId' | 'tryCreate'
+>;

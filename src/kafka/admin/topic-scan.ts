@@ -1,4 +1,4 @@
-/** TopicScan over kafkajs, for tools that read the topics of a running pipeline. */
+/** Implementation of TopicScan with kafkajs, for tools that read the topics of a running pipeline. */
 import type {
   PartitionBounds,
   RecordPiece,
@@ -12,7 +12,7 @@ import { KafkaSourceReader } from '../consumer/source-reader.ts';
 import type { ReadLimits } from '../records/index.ts';
 import type { KafkaAdmin } from './admin.ts';
 
-/** Small: several partitions are read at a time, and larger fetches only cost memory. */
+/** Maximum bytes of a fetch. Small, because several partitions are read at once, and more would only cost memory. */
 const FETCH_BYTES = 1024 * 1024;
 
 export class KafkaTopicScan implements TopicScan {
@@ -36,7 +36,7 @@ export class KafkaTopicScan implements TopicScan {
 
   async bounds(topic: string): Promise<ReadonlyMap<number, PartitionBounds>> {
     const partitions = await this.#partitions(topic);
-    // The stable end is read first, so that it is never beyond the end.
+    // Reads the stable end first, so that it is never beyond the end.
     const ranges = await this.#admin.ranges(topic, partitions);
     const ends = await this.#admin.offsets(topic, partitions, LATEST);
     return new Map(
@@ -49,7 +49,7 @@ export class KafkaTopicScan implements TopicScan {
 
   async firstAt(topic: string, timestampMs: number): Promise<ReadonlyMap<number, number>> {
     const partitions = await this.#partitions(topic);
-    // Negative timestamps have special meanings in the protocol.
+    // Negative timestamps have special meanings in Kafka's protocol.
     const timestamp = Math.max(0, Math.floor(timestampMs));
     const ends = await this.#admin.offsets(topic, partitions, LATEST);
     const found = await this.#admin.offsets(topic, partitions, timestamp);
@@ -79,8 +79,8 @@ export class KafkaTopicScan implements TopicScan {
     }
   }
 
-  group(id: string): Promise<{ readonly state: string; readonly members: number }> {
-    return this.#admin.groupState(id);
+  async members(group: string): Promise<number> {
+    return (await this.#admin.group(group)).members.length;
   }
 
   async close(): Promise<void> {

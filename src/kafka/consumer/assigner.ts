@@ -1,15 +1,17 @@
 /**
- * Assignment of shards to members: counts differ by at most one, and otherwise shards stay where
- * they were. Pure and the same on every member, although only the group's leader runs it.
+ * Assignment of shards to members. The members' counts differ by at most one; apart from that,
+ * shards stay where they are. A pure function: every member would compute the same result, although
+ * only the group's leader runs it.
  */
 import type { GroupMember, GroupMemberAssignment, GroupState } from 'kafkajs';
-import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
+import { tryParseJson } from '../../../packages/client/src/base/json/parse-json.ts';
+import { orUndefined } from '../../../packages/client/src/base/result.ts';
 import { AssignerProtocol, type AttachedAssigner } from '../kafkajs/patches.ts';
 import type { KafkaCluster } from '../kafkajs/shapes.ts';
 
-// Assigner in the format of kafkajs and the group protocol.
+// Assigner in the form that kafkajs and the group protocol require.
 
-/** Must never change: a member with another name cannot join a running group. */
+/** Must never change: a member whose protocol has another name cannot join a running group. */
 export const PROTOCOL_NAME = 'content-review-shards';
 const PROTOCOL_VERSION = 0;
 
@@ -18,7 +20,7 @@ interface AssignerOptions extends Pick<AttachedAssigner, 'attached' | 'fetched' 
   readonly journalTopic: string;
   /** Name that all members of a group must share. Default: the connector's. */
   readonly protocol?: string | undefined;
-  /** Shards of this member at the time of the join. */
+  /** Returns the shards of this member at the time of the join. */
   history(): History | undefined;
 }
 
@@ -73,15 +75,12 @@ export function createAssigner(
   };
 }
 
-function historyOf({ memberMetadata }: GroupMember): History | undefined {
-  try {
-    return decodeHistory(AssignerProtocol.MemberMetadata.decode(memberMetadata)?.userData);
-  } catch {
-    return undefined;
-  }
-}
+const historyOf = ({ memberMetadata }: GroupMember): History | undefined =>
+  orUndefined(() =>
+    decodeHistory(AssignerProtocol.MemberMetadata.decode(memberMetadata)?.userData),
+  );
 
-/** Member of the group, with the shards that it reports and the generation in which it got them. */
+/** Member of the group, with the shards that it last had and the generation of that assignment. */
 export interface Member {
   readonly id: string;
   /** undefined for a new member, or one whose history cannot be read. */
@@ -94,8 +93,8 @@ export interface History {
 }
 
 /**
- * Assigns shards 0…count-1. If two members report the same shard, the one of the later generation
- * keeps it, because the other missed a rebalance.
+ * Assigns shards 0…count-1. If several members report the same shard, the one with the latest
+ * generation keeps it, because the others missed a rebalance.
  * @returns the shards of every member, ascending
  */
 export function assignShards(members: readonly Member[], count: number): Map<string, number[]> {
@@ -105,7 +104,7 @@ export function assignShards(members: readonly Member[], count: number): Map<str
   for (const [shard, id] of ownersByShard(ordered, count).entries())
     (id === undefined ? free : owned.get(id))?.push(shard);
 
-  // The members with the most shards get the larger share, so that the fewest shards move.
+  // Members that have the most shards keep the larger share, so that as few shards as possible move.
   const bySize = [...owned].sort(([a, ofA], [b, ofB]) => ofB.length - ofA.length || compare(a, b));
   const share = Math.floor(count / ordered.length);
   const larger = count % ordered.length;
@@ -125,7 +124,7 @@ export function assignShards(members: readonly Member[], count: number): Map<str
 function ownersByShard(members: readonly Member[], count: number): (string | undefined)[] {
   const owners = new Array<string | undefined>(count).fill(undefined);
   const generation = (member: Member) => member.history?.generation ?? 0;
-  // The last entry wins: the first id of the latest generation.
+  // Later entries overwrite earlier ones, so the latest generation wins, and in it the lowest id.
   const byAge = [...members].sort((a, b) => generation(a) - generation(b) || compare(b.id, a.id));
   for (const { id, history } of byAge)
     for (const shard of history?.shards ?? []) if (shard < count) owners[shard] = id;
@@ -136,26 +135,22 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Version of the history that members exchange. Any other version is read as "no history". */
+/** Version of the history that members exchange. A history with any other version is ignored. */
 const HISTORY_VERSION = 1;
 
 export function encodeHistory(history: History | undefined): Buffer {
   return Buffer.from(history ? JSON.stringify({ v: HISTORY_VERSION, ...history }) : '');
 }
 
-/** Returns undefined for anything that is not a history of this version. */
+/** Returns undefined for bytes that are not a history of this version. */
 export function decodeHistory(bytes: Buffer | null | undefined): History | undefined {
-  try {
-    const { v, generation, shards } = parseJson(String(bytes)) as History & { readonly v: unknown };
-    if (v !== HISTORY_VERSION || !Number.isSafeInteger(generation)) return undefined;
-    const isShard = (shard: unknown) => Number.isSafeInteger(shard) && (shard as number) >= 0;
-    return Array.isArray(shards) && shards.every(isShard) ? { generation, shards } : undefined;
-  } catch {
-    return undefined;
-  }
+  const { v, generation, shards } = Object(tryParseJson(String(bytes)));
+  if (v !== HISTORY_VERSION || !Number.isSafeInteger(generation)) return undefined;
+  const isShard = (shard: unknown) => Number.isSafeInteger(shard) && (shard as number) >= 0;
+  return Array.isArray(shards) && shards.every(isShard) ? { generation, shards } : undefined;
 }
 
-/** Returns the source partitions of each shard: those for which p mod shardCount = shard. */
+/** Returns the source partitions p of each shard, for which p mod shardCount = shard. */
 export function partitionsOfShards(
   shards: readonly number[],
   shardCount: number,

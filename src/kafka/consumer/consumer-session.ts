@@ -1,6 +1,5 @@
 /**
- * One session of a kafkajs consumer in the pipeline's group. It catches the errors of callbacks into
- * the engine, so that none reaches kafkajs.
+ * Session of a kafkajs consumer in the pipeline's group. Errors of callbacks do not reach kafkajs.
  */
 import type { Consumer, IMemberAssignment } from 'kafkajs';
 import type { Assignment, FetchedBatch, Stream, UnreadPartition } from '../../core/ports/kafka.ts';
@@ -19,13 +18,13 @@ import { flows, Positions, type ReadPosition } from './positions.ts';
 interface SessionEvents {
   joined(assignment: Assignment): void;
   fetched(batch: FetchedBatch): void;
-  /** The group accepted a member's request that was sent at this time (monotonic clock, ms). */
+  /** The group has accepted a request that this member sent at `atMs` (monotonic clock, ms). */
   heard(atMs: number): void;
-  /** The session ended, but not by close(). @param error the error with which kafkajs gave up */
+  /** The session has ended without a call of close(). @param error the error with which kafkajs gave up */
   ended(reason: string, error?: unknown): void;
 }
 
-/** Few quick attempts: a crash costs only a rejoin, and shard-group.ts keeps retrying. */
+/** Few attempts of kafkajs. After a crash, the member only rejoins, and shard-group.ts retries. */
 const RETRY = {
   initialRetryTime: 100,
   multiplier: 2,
@@ -33,15 +32,15 @@ const RETRY = {
   retries: 5,
   restartOnFailure: async () => false,
 };
-/** Time for the fetch in flight and one request. A broker that hangs must not block a shutdown. */
+/** Time for the current fetch and one more request. A broker that hangs must not block a shutdown. */
 const CLOSE_GRACE_MS = 1_200;
-/** Wait of the fetch loop while everything is paused. Delays the start of a resumed partition. */
+/** Pause of the fetch loop while everything is paused. It delays the first fetch of a resumed partition. */
 const PAUSED_WAIT_MS = 50;
 
 export class ConsumerSession {
   /** Shards of this member, which the next session reports to the group. */
   history: History | undefined;
-  /** Member ids of this client in the group. The next session makes them leave the group. */
+  /** Member ids that this client has had in the group. The next session removes them from the group. */
   readonly memberIds: Set<string>;
   readonly #connect: ConnectOptions;
   readonly #options: GroupSettings;
@@ -118,7 +117,7 @@ export class ConsumerSession {
     );
   }
 
-  /** Connects, subscribes and starts; the first join follows. Rejects if brokers or topics cannot be reached. */
+  /** Connects, subscribes and starts. The first join follows later. Rejects if brokers or topics cannot be reached. */
   async open(): Promise<void> {
     const { sourceTopic, journalTopic } = this.#options;
     await this.#consumer.connect();
@@ -127,8 +126,8 @@ export class ConsumerSession {
       const predecessors = await membersOf(cluster, this.#access, this.#clientId, this.#logger);
       for (const memberId of predecessors) this.memberIds.add(memberId);
     }
-    // Reads from the beginning: a partition without a commit, such as a new one, must not lose its
-    // first records.
+    // Reads from the beginning. Otherwise a partition without a committed offset, such as a new
+    // one, would lose its first records.
     for (const topic of [journalTopic, sourceTopic]) {
       try {
         await this.#consumer.subscribe({ topics: [topic], fromBeginning: true });
@@ -142,7 +141,8 @@ export class ConsumerSession {
     await this.#consumer.run({
       autoCommit: false,
       eachBatchAutoResolve: false,
-      // Synchronous: a handler that waits can span a rejoin and move the position of the new generation.
+      // The handler is synchronous. If it waited, it could span a rejoin and move the position of
+      // the new generation.
       eachBatch: async ({ batch, resolveOffset }) => {
         const fetch = batch as object as PartitionFetch;
         const { topic, partition, fetchOffset: offset } = fetch;
@@ -165,7 +165,7 @@ export class ConsumerSession {
       left = true;
     };
     await this.#client.close(disconnect, CLOSE_GRACE_MS);
-    // A join or a fetch that hangs blocks its connection, so the leave request uses another one.
+    // A join or fetch that hangs blocks its connection, so the leave request uses another connection.
     if (!left && memberId !== null)
       await leaveGroup(this.#connect, this.#options.groupId, memberId, this.#logger);
   }
@@ -194,7 +194,7 @@ export class ConsumerSession {
     await this.#group?.commitOffsets({ topics: [{ topic: state.topic, partitions }] });
   }
 
-  /** Rejects unless the coordinator accepts a heartbeat that is sent after this call. */
+  /** Resolves once the coordinator accepts a heartbeat sent after this call. Otherwise rejects. */
   async heartbeat(): Promise<void> {
     const group = this.#group;
     const { memberId = null, generationId = null, coordinator } = group ?? {};
@@ -202,14 +202,14 @@ export class ConsumerSession {
       throw new Error('not a member of the group');
     const { groupId } = this.#options;
     const sentAtMs = performance.now();
-    // kafkajs's own heartbeat sends nothing without a member id, and waits for a join in progress.
+    // kafkajs's own heartbeat waits for a join in progress, and sends nothing without a member id.
     await coordinator.heartbeat({ groupId, memberId, groupGenerationId: generationId });
     if (this.#over || group?.generationId !== generationId || group.memberId !== memberId)
       throw new Error('the member has joined again in the meantime');
     this.#events.heard(sentAtMs);
   }
 
-  /** Flowing partitions that cannot be read at present. */
+  /** Partitions that should flow but cannot be read at present. */
   get unread(): UnreadPartition[] {
     return [...this.#positions].flatMap(({ stream, partition, position, resumed, trouble }) =>
       trouble === undefined || position === undefined || !resumed || this.#over
@@ -241,7 +241,7 @@ export class ConsumerSession {
     };
     this.history = { generation, shards: [...assignment.shards.keys()] };
     this.#positions.assign(assignment);
-    // A seek left over from the previous generation would move the position of this one.
+    // A seek left over from the previous generation would overwrite this generation's positions.
     this.#group?.seekOffset.clear();
     this.#consumer.pause(
       Object.entries(memberAssignment).map(([topic, partitions]) => ({ topic, partitions })),
@@ -256,7 +256,7 @@ export class ConsumerSession {
     const state = this.#positions.byTopic(topic, partition);
     if (this.#over || state?.position === undefined || !flows(state)) return;
     if (fetch.fetchOffset !== state.position) {
-      // Fetched before a seek or a rejoin moved the position: drops the records and seeks again.
+      // The records were fetched before a seek or a rejoin moved the position. Drops them and seeks again.
       this.#consumer.seek({ topic, partition, offset: String(state.position) });
       return;
     }
@@ -315,8 +315,8 @@ export class ConsumerSession {
   }
 
   /**
-   * Ends a session when the group is silent for longer than any join may take. Last resort against
-   * faults of kafkajs that are not patched yet (docs/internals/kafkajs.md).
+   * Ends a session if the group is silent for longer than any join may take. This is the last
+   * resort against faults of kafkajs that have no patch yet (docs/internals/kafkajs.md).
    */
   #watchSilence(): void {
     clearTimeout(this.#silence);
@@ -344,7 +344,7 @@ export class ConsumerSession {
   #end(reason: string, error?: unknown): void {
     if (this.#over) return;
     this.#over = true;
-    // Deferred until the running callback of kafkajs has returned.
+    // Deferred until the current callback of kafkajs has returned.
     setImmediate(() => this.#events.ended(reason, error));
   }
 }

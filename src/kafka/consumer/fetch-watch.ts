@@ -1,7 +1,7 @@
 /**
- * Watches the fetches of a session, by partition. A partition whose fetch fails or whose position
- * lies outside the log is left out for a while, so that the others continue. A flowing partition
- * that no fetch includes is sought again; if that does not help, the session ends.
+ * Watches the fetches of a session, by partition. A partition is left out for a while if its fetch
+ * fails or its position is outside the log, so that the others continue. If no fetch includes a
+ * flowing partition, the watch seeks it again. If that does not help, the session ends.
  */
 import type { PartitionRange } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
@@ -11,16 +11,16 @@ import { flows, type Positions, type ReadPosition } from './positions.ts';
 
 /** Time in ms for which a partition is left out. */
 const LEFT_OUT_MS = 5_000;
-/** Number of checks for partitions without a fetch, within `maxSilenceMs`. */
+/** Number of checks within `maxSilenceMs` for partitions that no fetch includes. */
 const CHECKS = 20;
 
 export interface FetchWatchDeps {
   readonly positions: Positions;
   readonly logger: Logger;
   readonly access: () => RequestedAccess;
-  /** Time in ms without a fetch of a partition after which the session ends. */
+  /** Time in ms after which a session ends if no fetch has included one of its partitions. */
   readonly maxSilenceMs: number;
-  /** Fetches the partition or leaves it out, according to its state. */
+  /** Includes the partition in fetches or leaves it out, according to its state. */
   apply(state: ReadPosition): void;
   seek(state: ReadPosition, offset: number): void;
   range(state: ReadPosition): Promise<PartitionRange | undefined>;
@@ -84,7 +84,7 @@ export class FetchWatch {
         continue;
       }
       state.fetchedMs ??= nowMs;
-      // If no fetch returns at all, the silence of the group or a request timeout applies instead.
+      // If no fetch returns at all, silence of the group or a request timeout ends the session instead.
       const silentMs = this.#returnedMs - state.fetchedMs;
       if (silentMs < maxSilenceMs / 2) continue;
       const what = `no fetch has included it for ${Math.round(silentMs)} ms`;
@@ -113,7 +113,7 @@ export class FetchWatch {
   #report(state: ReadPosition, error: string): void {
     const { topic, partition, position: offset, trouble } = state;
     state.trouble = error;
-    // The same failure recurs every few seconds and is logged once.
+    // The same failure recurs every few seconds, but is logged once.
     if (trouble === error) return;
     const about = { topic, partition, offset, error };
     this.#deps.logger.warn(
@@ -136,7 +136,7 @@ export class FetchWatch {
     state.leftOutUntilMs = untilMs;
     apply(state);
     const retry = async () => {
-      // The leader may have changed.
+      // The partition may have another leader now.
       await refreshMetadata().catch(() => undefined);
       guard(() => {
         if (!isCurrent() || state.leftOutUntilMs !== untilMs) return;
@@ -148,8 +148,8 @@ export class FetchWatch {
   }
 
   /**
-   * Handles a position outside the log. Below the start, reading resumes at the start. Above the
-   * end, it waits, because only a new position helps. Commits nothing.
+   * Handles a position outside the log. If it is below the start, reading resumes at the start. If
+   * it is above the end, reading stops until the position is set again. Commits nothing.
    */
   async #outOfRange(state: ReadPosition): Promise<void> {
     const { guard, logger, outside, range, seek } = this.#deps;
@@ -181,7 +181,7 @@ export class FetchWatch {
     });
   }
 
-  /** Returns a function that is true as long as the session reads the partition at the same position. */
+  /** Returns a function that is true as long as the session still reads the partition at this position. */
   #currentAt(state: ReadPosition): () => boolean {
     const { positions } = this.#deps;
     const { topic, partition, position } = state;

@@ -7,14 +7,14 @@ export const GROUP_DEFAULTS = {
   sessionTimeoutMs: 30_000,
   rebalanceTimeoutMs: 60_000,
   heartbeatMs: 3_000,
-  /** Maximum time until partitions added to a topic are detected. */
+  /** Maximum time until partitions that were added to a topic are detected. */
   metadataMaxAgeMs: 10_000,
-  /** Maximum compressed size of one fetch. A single larger batch is still returned. */
+  /** Maximum compressed size of one fetch. If the first batch alone is larger, it is still returned. */
   maxBytes: 8 * 1024 * 1024,
   maxBytesPerPartition: 1024 * 1024,
   /** Time that a fetch waits for records. */
   maxWaitMs: 100,
-  /** Pause before the first restart after a crash; doubles up to 30 s. */
+  /** Pause before the first restart after a crash. Doubles up to 30 s. */
   restartDelayMs: 500,
 };
 
@@ -23,8 +23,9 @@ export interface GroupOptions extends Partial<typeof GROUP_DEFAULTS> {
   readonly sourceTopic: string;
   readonly journalTopic: string;
   /**
-   * Part of the client id that no other living process has. A member with this client id before the
-   * first join is a dead predecessor, and is removed from the group. Default: none.
+   * Part of the client id that no other running process has. A member that has this client id
+   * before the first join is left over from a dead process, and is removed from the group. Default:
+   * none.
    */
   readonly memberName?: string | undefined;
   /** Name of the group protocol, for consumers other than the connector. */
@@ -33,7 +34,6 @@ export interface GroupOptions extends Partial<typeof GROUP_DEFAULTS> {
   readonly maxSilenceMs?: number;
 }
 
-/** Options with their defaults. */
 export type GroupSettings = GroupOptions &
   typeof GROUP_DEFAULTS & { readonly maxSilenceMs: number };
 

@@ -1,4 +1,4 @@
-/** Early leave of group members, so that their shards need not wait for a session timeout. */
+/** Removal of group members before their session timeout, so that their shards can move at once. */
 
 import { settledWithin } from '../../../packages/client/src/base/abortable.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
@@ -7,12 +7,13 @@ import type { ConnectOptions } from '../connect.ts';
 import { explain, type RequestedAccess } from '../errors.ts';
 import type { KafkaCluster } from '../kafkajs/shapes.ts';
 
-/** Less than two seconds together with the session's own grace. */
+/** Maximum time of a leave request. Together with the session's own grace it is less than two seconds. */
 const GRACE_MS = 500;
 
 /**
- * Returns the ids of a group's members with this client id: predecessors of a process that has not
- * joined yet. Never throws: members that are not found leave at their session timeout.
+ * Returns the ids of members with this client id. They are left over from dead processes, since
+ * this process has not joined yet. Never throws: members that are not found are removed at their
+ * session timeout.
  */
 export async function membersOf(
   cluster: KafkaCluster,

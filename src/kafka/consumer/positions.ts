@@ -7,13 +7,13 @@ export interface ReadPosition {
   readonly partition: number;
   /** Next offset to read; undefined until the first seek. */
   position: number | undefined;
-  /** True if the owner has resumed it. */
+  /** True if the partition's owner has resumed it. */
   resumed: boolean;
-  /** End of the time for which fetches leave it out after a failure: monotonic clock, ms. */
+  /** Time until which fetches leave the partition out after a failure (monotonic clock, ms). */
   leftOutUntilMs: number | undefined;
-  /** Reason why nothing can be read at this position; undefined while fetches succeed. */
+  /** Reason why nothing can be read at this position. undefined while fetches succeed. */
   trouble: string | undefined;
-  /** Last fetch that returned the partition, or the start of its flow: monotonic clock, ms. */
+  /** Time of the last fetch that returned the partition, or of its resumption (monotonic clock, ms). */
   fetchedMs: number | undefined;
 }
 
@@ -50,7 +50,7 @@ export class Positions {
     return this.#positions.values();
   }
 
-  /** True if any source partition flows. Journals are ignored: they are followed at all times. */
+  /** True if any source partition flows. Journal partitions do not count, because they are read at all times. */
   get flow(): boolean {
     for (const position of this.#positions.values())
       if (position.stream === 'source' && flows(position)) return true;

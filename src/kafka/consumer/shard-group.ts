@@ -14,17 +14,17 @@ import { explain, protocolErrorOf } from '../errors.ts';
 import { ConsumerSession } from './consumer-session.ts';
 import { type GroupOptions, type GroupSettings, groupSettings } from './group-options.ts';
 
-/** Maximum delay after sessions that ended soon after their join: every join rebalances all members. */
+/** Maximum delay after sessions that ended soon after their join. Long, because every join rebalances all members. */
 const MAX_RESTART_DELAY_MS = 30_000;
 /** Maximum delay after sessions that never joined, as while brokers are down. Short, to reconnect soon. */
 const MAX_UNJOINED_DELAY_MS = 3_000;
-/** Time after its join from which a session counts as healthy. The restart delay starts over after a healthy session. */
+/** Time after its join from which a session is healthy. The restart delay starts over after a healthy session. */
 const HEALTHY_MS = 10_000;
 /** Pause before the next check of the membership. */
 const CONFIRM_RETRY_MS = 250;
-/** Time for the first join, for which the group's coordinator may have to start or move. */
+/** Maximum time for the first join. The group's coordinator may have to start or move first. */
 const START_PATIENCE_MS = 60_000;
-/** Errors of a coordinator that is starting or moving. kafkajs gives up within two seconds. */
+/** Errors of a coordinator that is starting or moving. kafkajs stops retrying them within two seconds. */
 const SOON_OVER =
   /^(GROUP_LOAD_IN_PROGRESS|GROUP_COORDINATOR_NOT_AVAILABLE|NOT_COORDINATOR_FOR_GROUP)$/;
 
@@ -37,9 +37,9 @@ export class KafkaShardGroup implements ShardGroup {
   #session: ConsumerSession | undefined;
   #stopped: Promise<void> | undefined;
   #lastHeardMs = -Infinity;
-  /** Number of consecutive sessions that ended soon after their join. */
+  /** Number of consecutive sessions that joined and ended soon afterwards. */
   #failures = 0;
-  /** Number of sessions since the last join that never joined. */
+  /** Number of consecutive sessions that never joined. */
   #unjoined = 0;
   /** Time of the first join of the current session: monotonic clock, ms. */
   #joinedMs: number | undefined;
@@ -92,8 +92,8 @@ export class KafkaShardGroup implements ShardGroup {
   }
 
   /**
-   * Commits outside any transaction, for consumers other than the connector. Rejects if this member
-   * has lost the partition.
+   * Commits outside any transaction. Used by consumers other than the connector. Rejects if this
+   * member has lost the partition.
    */
   async commit(stream: Stream, partition: number, offset: number): Promise<void> {
     if (this.#session === undefined) throw new Error('the group is stopped');
@@ -114,7 +114,7 @@ export class KafkaShardGroup implements ShardGroup {
       ended.throwIfAborted();
       const heartbeat = this.#session?.heartbeat().then(
         () => true,
-        // The fetch loop gets the same error and joins again.
+        // The fetch loop gets the same error and joins the group again.
         () => false,
       );
       // During a rebalance, a heartbeat completes only after the join.

@@ -1,6 +1,6 @@
 /**
- * Reader of old source records, for retries and tools. It belongs to no consumer group, so it never
- * joins or commits, and needs no rights on another group.
+ * Reader of old source records, for retries and tools. It joins no consumer group and commits
+ * nothing, so it needs no rights on a group.
  */
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import {
@@ -26,16 +26,16 @@ export interface SourceReaderOptions {
   readonly topic: string;
   /** Default: the limits of topics that the connector writes itself. */
   readonly limits?: ReadLimits | undefined;
-  /** Maximum bytes of one fetch; a single larger batch is still returned. Default 1 MiB. */
+  /** Maximum bytes of one fetch. If the first batch alone is larger, it is still returned. Default 1 MiB. */
   readonly maxFetchBytes?: number;
 }
 
-/** Time without a read after which the connections are closed. */
+/** Time without reads after which the connections are closed. */
 const IDLE_MS = 30_000;
 const MAX_WAIT_MS = 100;
 /** Maximum time for one fetch. */
 const PATIENCE_MS = 20_000;
-/** Maximum number of consecutive fetches that end below the range: a new leader may report the end of the log late. */
+/** Maximum number of consecutive fetches that end too early. A new leader may report the end of its log late. */
 const MAX_EARLY_ENDS = 20;
 
 type FetchedPieces = Pick<PartitionFetch, 'nextOffset' | 'highWatermark' | 'pieces'>;
@@ -65,7 +65,7 @@ export class KafkaSourceReader implements SourceReader {
       let position = range.from;
       let earlyEnds = 0;
       while (position <= range.to) {
-        // A fetch cannot be cancelled. Its response is dropped.
+        // A fetch cannot be cancelled. If the signal aborts the wait, its response is dropped.
         const fetch = await abortable(this.#fetch(range.partition, position, stopped), stopped);
         if (fetch.nextOffset > position) {
           earlyEnds = 0;
@@ -104,7 +104,7 @@ export class KafkaSourceReader implements SourceReader {
     }
   }
 
-  /** Returns an empty fetch below the log's start, with the start as its next offset. */
+  /** Fetches from a position. Below the log's start, returns an empty fetch whose next offset is the start. */
   async #fetch(partition: number, position: number, signal: AbortSignal): Promise<FetchedPieces> {
     const { topic } = this.#options;
     try {
@@ -116,7 +116,7 @@ export class KafkaSourceReader implements SourceReader {
       );
     } catch (error) {
       signal.throwIfAborted();
-      // Brokers return UNKNOWN_SERVER_ERROR for a segment that cannot be loaded.
+      // Brokers return UNKNOWN_SERVER_ERROR if a log segment cannot be loaded, so the read is retried.
       if (!isTransient(error) && protocolErrorOf(error) !== 'UNKNOWN') throw error;
       const { message } = error as Error;
       throw new UnreadPartitionError(partition, message, { cause: error });
@@ -153,7 +153,7 @@ export class KafkaSourceReader implements SourceReader {
   }
 }
 
-/** Returns the part of a piece that lies at or below an offset. */
+/** Returns the part of a piece up to and including an offset. */
 function upTo(to: number, { records, unreadable, nextOffset }: RecordPiece): RecordPiece {
   return {
     records: records.filter(({ offset }) => offset <= to),

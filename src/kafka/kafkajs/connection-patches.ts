@@ -1,6 +1,7 @@
 /**
- * Patches 11 to 13, 15, 17, 18 and 22 of docs/internals/kafkajs.md: connections, and requests to
- * any broker. Also reports requests and responses to the observer in the socket factory.
+ * Patches 11 to 13, 15, 17, 18 and 22 of docs/internals/kafkajs.md, for connections and for
+ * requests to any broker. Also reports each request and response to the observer `silence` of the
+ * socket factory.
  */
 import type { Socket } from 'node:net';
 import { internal } from './internals.ts';
@@ -14,18 +15,18 @@ interface KafkaJsConnection {
     readonly inflight: ReadonlyMap<number, unknown>;
     rejectAll(error: Error): void;
   };
-  /** `prepare` is awaited before each call, because a socket factory is synchronous. */
+  /** `prepare` is awaited before each connection, because a socket factory is synchronous. */
   readonly socketFactory: {
     readonly prepare?: () => Promise<unknown>;
     readonly silence?: {
       sent(broker: string, what: string): (answered: boolean) => void;
     };
   };
-  /** process.hrtime of the last login; null before it. */
+  /** Value of process.hrtime at the last login. null before the first. */
   readonly authenticatedAt: [number, number] | null;
   /** Milliseconds; 0 if the broker sets no limit. */
   readonly sessionLifetime: { toString(): string };
-  /** Received parts of a response, their size, and the size at which kafkajs reads them. */
+  /** Received parts of a response, their size, and the size from which kafkajs parses them. */
   chunks: readonly Buffer[];
   bytesBuffered: number;
   bytesNeeded: number;
@@ -44,12 +45,12 @@ interface AnyBrokerPool {
 
 /** Message of a socket that was closed before it opened. */
 const GIVEN_UP = 'given up before it was open';
-/** Events whose handlers in kafkajs act on the connection, even if it has another socket by then. */
+/** Socket events whose handlers in kafkajs change the connection, even if the connection has a new socket by then. */
 const HANDLED = ['data', 'end', 'error', 'timeout'];
-/** Share of a session after which a connection logs in again; Java's clients take 85 to 95 %. */
+/** Share of a session's lifetime after which a connection logs in again. Java's clients use 85 to 95 %. */
 const LOG_IN_AGAIN_AT = 0.85;
 const SIZE_BYTES = 4;
-/** Largest response: twice the largest `kafka.fetchMaxBytes`, and less than `HTTP` when its bytes are read as a size. */
+/** Maximum size of a response: twice the largest `kafka.fetchMaxBytes`, but below `HTTP` read as a size. */
 const MAX_ANSWER_BYTES = 1_073_741_824;
 
 /** Returns true for an error that a broker sent. */
@@ -82,7 +83,7 @@ export function patchConnections(): void {
   // 12: rejects requests that were added while the connection was closing.
   prototype.disconnect = async function () {
     const { requestQueue, host, port, socket } = this;
-    // `end` waits until the socket opens, and each `unref` of a socket that is not open adds a listener.
+    // `end` would wait until the socket opens, and each `unref` of a socket that is not open adds a listener.
     if (socket?.connecting) socket.destroy(new Error(GIVEN_UP));
     if (socket?.destroyed) socket.unref = () => socket;
     const closed = await disconnect.call(this);
@@ -111,7 +112,7 @@ export function patchConnections(): void {
       .then(() => connect.call(this))
       .finally(() => {
         connecting.delete(this);
-        // The kernel accepts connections for a frozen broker, so only responses count.
+        // The kernel accepts connections for a frozen broker, so a connection does not count as a response.
         over?.(false);
       });
     connecting.set(this, attempt);
@@ -130,7 +131,7 @@ export function patchConnections(): void {
     }
   };
 
-  // 15: logs in again after a share of the session, whatever its length.
+  // 15: logs in again after a share of the session's lifetime, however short it is.
   prototype.isAuthenticated = function () {
     if (this.authenticatedAt == null) return false;
     const sessionMs = Number(this.sessionLifetime.toString());
@@ -148,7 +149,7 @@ export function patchConnections(): void {
     }
   };
 
-  // 17: throws the rejection of a broker if no other broker responds either.
+  // 17: if no broker serves a request, throws the rejection that one of them sent.
   const pool = internal<{ prototype: AnyBrokerPool }>('cluster/brokerPool.js').prototype;
   const { withBroker } = pool;
   pool.withBroker = async function (send) {

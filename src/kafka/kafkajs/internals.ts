@@ -1,6 +1,6 @@
 /**
- * Private copy of kafkajs. A copy that was loaded earlier stays with the modules that loaded it.
- * This one is loaded module by module, so that modules can be replaced before others use them.
+ * Private copy of kafkajs. Modules that loaded kafkajs earlier keep their copy. This one is loaded
+ * module by module, so that a module can be replaced before others use it.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -22,8 +22,8 @@ for (const file of Object.keys(load.cache)) {
 }
 
 /**
- * Checks the installed kafkajs before any module is loaded: a patch applied to code for which it
- * was not written may take effect only partly.
+ * Checks the installed version of kafkajs before any module is loaded, because a patch for other
+ * code might take effect only in part.
  * @throws Error with the remedy
  */
 function verify(): void {
@@ -51,8 +51,8 @@ export function replace(file: string, patched: unknown): void {
 }
 
 /**
- * Loads a module with a `Date` of its own, for all modules that are loaded later.
- * @throws Error if the module is loaded already, because others would keep it
+ * Loads a module with its own `Date`. Modules that are loaded later use this instance.
+ * @throws Error if the module is already loaded, because its users would keep the other instance
  */
 export function loadWithDate(file: string, date: Pick<DateConstructor, 'now'>): void {
   const filename = path.join(source, file);
@@ -64,7 +64,7 @@ export function loadWithDate(file: string, date: Pick<DateConstructor, 'now'>): 
   load.cache[filename] = module;
 }
 
-/** Loads the rest of kafkajs, after the last replacement. */
+/** Loads the rest of kafkajs. Must be called after the last replacement. */
 export function loadKafkaJs(): typeof KafkaJs {
   return load('kafkajs') as typeof KafkaJs;
 }

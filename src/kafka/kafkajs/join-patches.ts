@@ -16,7 +16,7 @@ interface Coordinator extends KafkaBroker {
   /** Returns the encoder for a request. */
   lookupRequest(apiKey: number, versions: object): (request: { memberId: string }) => object;
 }
-/** Assigner with the member ids of its client. */
+/** Assigner that also has the member ids of its client. */
 export interface MemberAssigner extends Assigner {
   /** Current and earlier member ids of this client, across sessions. */
   readonly memberIds: Set<string>;
@@ -55,12 +55,12 @@ export function patchJoins(): void {
     }
   };
   prototype.fetch = async function (nodeId) {
-    // On this error, the runner joins again.
+    // On this error, kafkajs's runner joins the group again.
     if (outside.has(this)) throw createErrorFromCode(REBALANCE_IN_PROGRESS);
     return await fetch.call(this, nodeId);
   };
 
-  // 21: removes this client's earlier members before it joins, and keeps the member id when a join is repeated.
+  // 21: before a join, removes earlier members of this client. If the join is repeated, keeps its member id.
   const [JOIN] = Object.getOwnPropertySymbols(prototype).filter(
     ({ description }) => description === 'private:ConsumerGroup:join',
   );
@@ -71,7 +71,8 @@ export function patchJoins(): void {
     this.coordinator = coordinator;
     const { memberIds = new Set<string>() } = this.assigners[0] ?? {};
     await leaveAs([...memberIds].filter((id) => id !== this.memberId));
-    // `joinGroup` repeats its request with the id from the coordinator, without passing it to this group.
+    // `joinGroup` repeats its request with the id that the coordinator assigned, but does not store
+    // the id in this group.
     const lookupRequest: Coordinator['lookupRequest'] = (apiKey, versions) => (request) => {
       if (request.memberId !== '') {
         memberIds.add(request.memberId);

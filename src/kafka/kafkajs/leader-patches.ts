@@ -1,4 +1,4 @@
-/** Patch 19 of docs/internals/kafkajs.md: partitions without a leader, which response-patches.ts keeps in the metadata. */
+/** Patch 19 of docs/internals/kafkajs.md: partitions without a leader, which response-patches.ts does not drop. */
 import { internal } from './internals.ts';
 import type { ClusterMetadata, KafkaCluster, ProtocolErrors } from './shapes.ts';
 
@@ -34,7 +34,7 @@ export function nameLeaderless(): void {
       message: `partition ${partition} of topic ${topic} has no leader`,
     });
   };
-  // Looks up the positions of newly assigned partitions. Those without a leader are read later.
+  // Used for the positions of newly assigned partitions. Those without a leader follow once they have one.
   cluster.fetchTopicsOffset = async function (topics) {
     const led = topics.map(({ partitions, ...of }) => {
       const leaderless = leaderlessOf(this, of.topic);

@@ -1,8 +1,8 @@
 /**
- * Fetch of one partition: its bytes and the headers of their batches. Replaces kafkajs's Batch
- * (patches 2 and 3 of docs/internals/kafkajs.md). Records are decoded only when they are read, so
- * that no batch can fail kafkajs's fetch loop, and the next offset is known even if no record is
- * visible.
+ * Fetched bytes of one partition, with the headers of their batches. Replaces kafkajs's Batch
+ * (patches 2 and 3 of docs/internals/kafkajs.md). Records are decoded only when they are read.
+ * Therefore no batch can fail kafkajs's fetch loop, and the next offset is known even if no record
+ * is visible.
  */
 import type { FetchedBatch, RecordPiece, ReserveMemory, Stream } from '../../core/ports/kafka.ts';
 import type { UnusableOffset } from '../errors.ts';
@@ -21,7 +21,7 @@ export class PartitionFetch {
   readonly partition: number;
   readonly highWatermark: string;
   readonly fetchedOffset: string;
-  /** kafkajs reads the length of this array. */
+  /** Always empty. kafkajs reads the length of this array. */
   readonly messages: readonly never[] = [];
   readonly fetchOffset: number;
   readonly nextOffset: number;
@@ -71,9 +71,9 @@ export class PartitionFetch {
   }
 
   /**
-   * Returns a batch with a copy of the bytes, which is freed as soon as it was read. The response
-   * itself becomes garbage at once, and is collected with the young generation instead of the next
-   * full collection.
+   * Returns a batch that has its own copy of the bytes, which is freed as soon as it has been read.
+   * The response itself becomes garbage at once, so it is collected with the young generation
+   * instead of at the next full collection.
    */
   toFetchedBatch(stream: Stream, limits: ReadLimits): FetchedBatch {
     const { partition, fetchOffset, nextOffset: next, endOffset, bytes } = this;
@@ -92,12 +92,12 @@ export class PartitionFetch {
     };
   }
 
-  /** kafkajs does not deliver empty batches. This one must be delivered whenever it moves the position. */
+  /** True if kafkajs need not deliver this batch. A batch that moves the position must be delivered. */
   isEmpty(): boolean {
     return this.nextOffset === this.fetchOffset && this.failure === undefined;
   }
 
-  /** kafkajs resolves such batches without calling the handler. */
+  /** Always false: kafkajs would resolve such a batch without calling the handler. */
   isEmptyDueToFiltering(): boolean {
     return false;
   }
@@ -110,7 +110,7 @@ export class PartitionFetch {
     return String(this.nextOffset - 1);
   }
 
-  /** For kafkajs's events, which nothing listens to. */
+  /** Only used for kafkajs's events, which have no listeners. */
   offsetLag(): string {
     return '';
   }

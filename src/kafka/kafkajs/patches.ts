@@ -1,7 +1,7 @@
 /**
- * kafkajs with its known faults patched. Only this module loads kafkajs for its values. kafkajs has
- * had no release since 2023, so it is patched while it is loaded: faulty modules are replaced
- * before the others. docs/internals/kafkajs.md lists the patches with their reasons and tests.
+ * kafkajs with patches for its known faults. Only this module loads kafkajs for its values. kafkajs
+ * has had no release since 2023, so its faulty modules are replaced before the others are loaded.
+ * docs/internals/kafkajs.md lists the patches with their reasons and tests.
  */
 
 import { isClientClosed } from '../errors.ts';
@@ -13,12 +13,12 @@ import { PartitionFetch } from './partition-fetch.ts';
 import { patchResponses } from './response-patches.ts';
 import type { ConsumerGroup, ProduceOptions } from './shapes.ts';
 
-// Patch 6 of docs/internals/kafkajs.md: writes produce requests before their batch, in the same buffer.
+// Patch 6 of docs/internals/kafkajs.md: a produce request is written into its batch's buffer, before the batch.
 
 interface FramedRequest {
-  /** Overwritten by later versions of a request. */
+  /** Later versions of a request overwrite it. */
   readonly apiVersion: number;
-  /** Writes the whole request. Only the replaced requests have it. */
+  /** Writes the whole request. Only replaced requests have this method. */
   readonly frame?: (apiVersion: number, correlationId: number, clientId: string) => Buffer;
 }
 type FrameRequest = (given: {
@@ -27,7 +27,7 @@ type FrameRequest = (given: {
   readonly clientId: string;
 }) => Promise<{ readonly buffer: Buffer }>;
 
-/** Replaces the request on which later versions build, and lets a request write its own frame. */
+/** Replaces the version of the request that later versions extend, and lets a request write its own frame. */
 function writeRequestsInPlace(): void {
   replace(
     'protocol/requests/produce/v3/request.js',
@@ -52,7 +52,7 @@ function writeRequestsInPlace(): void {
 type RetryAttempt = (bail: (error: unknown) => void, ...tries: number[]) => Promise<unknown>;
 type CreateRetry = (options?: object) => (attempt: RetryAttempt) => Promise<unknown>;
 
-/** Patch 1: ends retries of a closed client, whose timers nothing else can cancel. */
+/** Patch 1: ends the retries of a closed client. Nothing else can cancel their timers. */
 function stopRetryingWhenClosed(): void {
   const createRetry = internal<CreateRetry>('retry/index.js');
   const patched: CreateRetry = (options) => {
@@ -68,7 +68,7 @@ function stopRetryingWhenClosed(): void {
   replace('retry/index.js', patched);
 }
 
-/** Modules that measure intervals. Modules that stamp records keep the wall clock. */
+/** Modules that measure intervals. Modules that write timestamps keep the wall clock. */
 const TIMED_MODULES = [
   'network/requestQueue/socketRequest.js',
   'network/requestQueue/index.js',
@@ -79,15 +79,15 @@ const TIMED_MODULES = [
 ];
 
 /**
- * Patch 9: kafkajs measures intervals by the wall clock. After the clock was set back, it sent no
- * heartbeat, timed out no request, and kept throttled connections silent for the length of the
- * step.
+ * Patch 9: kafkajs measures intervals with the wall clock. After the clock was set back, it sent no
+ * heartbeats, timed out no requests, and did not use throttled connections until the clock had
+ * caught up.
  */
 function measureByMonotonicClock(): void {
   for (const file of TIMED_MODULES) loadWithDate(file, { now: () => performance.now() });
 }
 
-/** Patch 4: kafkajs set a timer of negative length after every response, even if no request was waiting. */
+/** Patch 4: after each response kafkajs set a timer with a negative delay, even if no request was waiting. */
 function noNegativeTimers(): void {
   const { prototype } = internal<{
     prototype: { readonly pending: readonly unknown[]; scheduleCheckPendingRequests(): void };
@@ -98,9 +98,9 @@ function noNegativeTimers(): void {
   };
 }
 
-/** Assigner that gets access to internals of kafkajs. */
+/** Assigner that receives internals of kafkajs. */
 export interface AttachedAssigner extends MemberAssigner {
-  /** Called once, before the first join, because the event of a join does not contain its generation. */
+  /** Called once before the first join, because the event of a join does not contain its generation. */
   attached(group: ConsumerGroup): void;
   /** Receives the result of each fetch, including empty and failed partitions. */
   fetched(fetches: readonly PartitionFetch[]): void;
@@ -112,8 +112,8 @@ interface AttachingGroup extends ConsumerGroup {
 }
 
 /**
- * Patch 7, with response-patches.ts: an error of one partition ended the fetch loop of all
- * partitions, and an out-of-range offset was committed to the group as -2 or -1.
+ * Patch 7, together with response-patches.ts: an error of one partition ended the fetch loop of all
+ * partitions, and the group's offset of an out-of-range partition was committed as -2 or -1.
  */
 function attachAssigners(): void {
   const { prototype } = internal<{ prototype: AttachingGroup }>('consumer/consumerGroup.js');
@@ -129,14 +129,14 @@ function attachAssigners(): void {
   };
 }
 
-/** Time after which a fetch loop counts as healthy. A later failure starts a new count. */
+/** Time after which a fetch loop counts as healthy. Later failures are counted from zero. */
 const HEALTHY_MS = 10_000;
 
 interface FetchManager {
   start(): Promise<void>;
 }
 
-/** Patch 8: kafkajs never resets its count of errors, so that six broken connections in a month crashed the consumer. */
+/** Patch 8: kafkajs never resets its error count, so six broken connections in a month crashed the consumer. */
 function forgetOldErrors(): void {
   const file = 'consumer/fetchManager.js';
   const { isRebalancing } = internal<{ isRebalancing(error: unknown): boolean }>('errors.js');
@@ -153,7 +153,7 @@ function forgetOldErrors(): void {
           isRebalancing(error) ||
           type === 'UNKNOWN_MEMBER_ID' ||
           name === 'KafkaJSNoBrokerAvailableError';
-        // If this returns, the runner starts it again with a fresh count.
+        // If this returns, kafkajs's runner calls it again with a new count.
         if (retriable !== true || isKnown || performance.now() - beganMs < HEALTHY_MS) throw error;
       }
     };

@@ -1,4 +1,4 @@
-/** Patches 2, 7, 16 and 19 of docs/internals/kafkajs.md: reading of responses. */
+/** Patches 2, 7, 16 and 19 of docs/internals/kafkajs.md: parsing of responses. */
 import { protocolErrorOf } from '../errors.ts';
 import { internal, replace } from './internals.ts';
 import type { ClusterMetadata, FetchedPartition, ProtocolErrors } from './shapes.ts';
@@ -29,18 +29,18 @@ interface ResponseDecoder {
 
 const TOPIC_AUTHORIZATION_FAILED = 29;
 const UNSUPPORTED_SASL_MECHANISM = 33;
-/** Error of partitions that were not added to a transaction because others failed. */
+/** Error of partitions that were not added to a transaction because adding others failed. */
 const NOT_ATTEMPTED = 55;
 const NO_LEADER = -1;
-/** Fetch errors that outdated metadata cause: kafkajs refreshes the metadata and joins again. */
+/** Fetch errors caused by outdated metadata. On these, kafkajs refreshes the metadata and joins the group again. */
 const STALE_METADATA =
   /^(UNKNOWN_TOPIC_OR_PARTITION|LEADER_NOT_AVAILABLE|NOT_LEADER_FOR_PARTITION|(FENCED|UNKNOWN)_LEADER_EPOCH)$/;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Names a rejected topic, whatever other errors the response has, and the SASL mechanisms that a
- * broker offers. Keeps partitions without a leader, and those that cannot be fetched. Leaves the
- * record sets of a fetch as bytes, which records/ reads.
+ * Adds the rejected topic and the offered SASL mechanisms to errors. Keeps partitions without a
+ * leader, and partitions whose fetch failed. Leaves the record sets of a fetch as bytes, which the
+ * folder records/ parses.
  */
 export function patchResponses(): void {
   replace(
@@ -100,7 +100,7 @@ export function patchResponses(): void {
   });
 }
 
-/** Patches the first version's parser, which later versions reuse. @param prepare throws for an error */
+/** Patches the parser of version 0, which later versions reuse. @param prepare throws if the response has an error */
 function beforeParsing<T>(request: string, prepare: (data: T) => T): void {
   const file = `protocol/requests/${request}/v0/response.js`;
   const response = internal<{ parse(data: T): Promise<T> }>(file);

@@ -1,10 +1,10 @@
-/** Parts of kafkajs that its own types leave out and the connector uses. */
+/** Parts of kafkajs that the connector uses but kafkajs's own types leave out. */
 /** Module `protocol/error.js`. */
 export interface ProtocolErrors {
   createErrorFromCode(code: number): Error;
 }
 
-/** Identity that a broker gave to a producer. */
+/** Identity that a broker assigned to a producer. */
 export interface ProducerIdentity {
   /** Decimal. */
   readonly producerId: string;
@@ -61,7 +61,7 @@ export interface ProduceOptions extends ProducerIdentity {
   acks: number;
   timeout?: number;
   transactionalId: string | undefined;
-  /** Passed through unchanged until the request is written. */
+  /** kafkajs passes this through unchanged until the request is written. */
   topicData: {
     topic: string;
     batch: { request(fields: ProduceFields): Buffer };
@@ -78,7 +78,7 @@ interface OffsetsResponse {
   }[];
 }
 
-/** Single requests to one broker. All reject with kafkajs's errors for the error codes. */
+/** Individual requests to one broker. All reject with kafkajs's error for the error code of the response. */
 export interface KafkaBroker {
   readonly nodeId: number | string;
   metadata(topics: string[]): Promise<ClusterMetadata>;
@@ -129,7 +129,7 @@ export interface KafkaCluster {
   refreshMetadataIfNecessary(): Promise<void>;
   addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
   findTopicPartitionMetadata(topic: string): readonly PartitionMetadata[];
-  /** Returns the partitions that each node leads, by node id. */
+  /** Returns the partitions that each broker leads, by node id. */
   findLeaderForPartitions(
     topic: string,
     partitions: readonly number[],
@@ -143,7 +143,7 @@ export interface KafkaCluster {
   }): Promise<KafkaBroker>;
 }
 
-/** Part of kafkajs's ConsumerGroup that a group member needs and the public API hides. */
+/** Members of kafkajs's ConsumerGroup that the public API hides. */
 export interface ConsumerGroup {
   readonly generationId: number | null;
   readonly memberId: string | null;

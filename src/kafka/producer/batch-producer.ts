@@ -1,6 +1,6 @@
 /**
- * Idempotent producer of record batches, one batch per request. With a transactional id, everything
- * is sent in transactions. The caller must send one request at a time to each partition.
+ * Idempotent producer of record batches, one batch per request. With a transactional id, it sends
+ * everything in transactions. The caller must send one request at a time to each partition.
  */
 import type { OffsetCommit } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
@@ -22,9 +22,9 @@ interface BatchProducerOptions {
   /** undefined for a producer without transactions. */
   readonly transactionalId?: string | undefined;
   readonly transactionTimeoutMs: number;
-  /** Requested rights, for error messages. */
+  /** Rights that the producer needs, for error messages. */
   readonly access?: RequestedAccess;
-  /** Ends retries. Requests in flight may still reach brokers. */
+  /** Ends retries when aborted. Requests in flight may still reach brokers. */
   readonly signal: AbortSignal;
 }
 
@@ -35,8 +35,8 @@ export class BatchProducer {
   /** Next sequence number by `topic:partition`. */
   readonly #sequences = new Map<string, number>();
   /**
-   * Node ids of the coordinators, cached until a request fails. kafkajs caches none, and would look
-   * one up before each request of a transaction.
+   * Node ids of the coordinators, cached until a request fails. kafkajs has no such cache, and
+   * would look the coordinator up before each request of a transaction.
    */
   readonly #coordinators = new Map<'group' | 'transaction', KafkaBroker['nodeId']>();
 
@@ -48,7 +48,7 @@ export class BatchProducer {
   /**
    * Begins a transaction. The first one fences every earlier producer of the transactional id and
    * aborts its open transaction.
-   * @param partitions all partitions to which it will write, by topic
+   * @param partitions all partitions to which the transaction will write, by topic
    */
   async begin(partitions: ReadonlyMap<string, Iterable<number>>): Promise<void> {
     const topics = [...partitions].map(([topic, all]) => ({ topic, partitions: [...all] }));
@@ -109,7 +109,7 @@ export class BatchProducer {
         return answer?.topics[0]?.partitions[0]?.baseOffset;
       });
       answered = true;
-      // Advances only after success: a retried batch must keep its sequence number.
+      // Advances only after success, because a retried batch must keep its sequence number.
       this.#sequences.set(place, (sequence + count) % SEQUENCES);
       return toOffset(baseOffset ?? '');
     } finally {
@@ -138,13 +138,13 @@ export class BatchProducer {
   }
 
   /**
-   * Ends the transaction. The final request is sent only once, because its outcome may be unknown.
-   * @param onEnd called before that request
+   * Ends the transaction. Sends the final request once, as its outcome may be unknown. @param onEnd
+   * called before it
    */
   async end(commit: boolean, onEnd: () => void = () => undefined): Promise<void> {
     const what = commit ? 'commit' : 'abort';
-    // Looks the coordinator up again. A stale one could leave the outcome unknown, or take later
-    // requests as part of a transaction that has ended elsewhere.
+    // Looks the coordinator up again. With a stale one the outcome could be unknown, or later
+    // requests could be added to a transaction that has already ended on another broker.
     this.#coordinators.delete('transaction');
     const coordinator = await this.#request(what, {}, (cluster) => this.#coordinator(cluster));
     onEnd();
@@ -156,7 +156,7 @@ export class BatchProducer {
     await this.#connection.close();
   }
 
-  /** Explanation of the failure that is being retried. */
+  /** Explanation of the failure that is being retried at present, if any. */
   get lastFailure(): string | undefined {
     return this.#connection.lastFailure;
   }
@@ -171,7 +171,7 @@ export class BatchProducer {
     return { transactionalId, ...this.#known };
   }
 
-  /** Returns the coordinator of the transactional id, or of the given id. */
+  /** Returns the coordinator of this producer's transactional id, or of the given id. */
   async #coordinator(
     cluster: KafkaCluster,
     type: 'group' | 'transaction' = 'transaction',

@@ -1,6 +1,6 @@
 /**
- * Record batch (Kafka's message format v2) on its way to a broker. It is written once into a pooled
- * buffer, after space for its request. Request and header are then written in place, so that
+ * Record batch to send (Kafka's message format v2). It is written once into a pooled buffer,
+ * leaving room for the request before it. Request and header are then written in place, so that
  * nothing is copied on the way to the socket.
  */
 import { writeVarint } from '../../../packages/client/src/base/varint.ts';
@@ -13,7 +13,7 @@ import {
 import type { ProduceFields } from '../kafkajs/shapes.ts';
 import { crc32c } from '../records/crc32c.ts';
 
-/** End of the length field, which counts the bytes after it. */
+/** End of the length field. The length counts the bytes after it. */
 const LENGTH_END = 12;
 const MAGIC = 2;
 const TRANSACTIONAL = 16;
@@ -28,10 +28,10 @@ interface ProducerFields {
 }
 
 const PRODUCE = 0;
-/** Size of a request without its texts. */
+/** Size of a request without its strings. */
 const FIXED_HEAD_BYTES = 40;
 
-/** Returns the size of a request with these texts before its batch. */
+/** Returns the size of a produce request before its batch, given the request's strings. */
 export function headBytes(
   fields: Pick<ProduceFields, 'clientId' | 'transactionalId' | 'topic'>,
 ): number {
@@ -44,7 +44,7 @@ export function headBytes(
   );
 }
 
-/** A batch to be written. */
+/** Partition and records of a batch that has not been written yet. */
 export interface PlannedBatch {
   readonly partition: number;
   /** Row numbers of the records, in order. */
@@ -65,9 +65,9 @@ export class OutgoingBatch {
   #requests = 0;
 
   /**
-   * Writes the records; `seal` writes the header later.
+   * Writes the records. `seal` writes the header later.
    * @param roomBytes bytes to reserve before the batch: at least `headBytes` of its requests
-   * @param timestampMs time of every record, since the epoch
+   * @param timestampMs timestamp of every record
    */
   constructor(
     pool: BufferPool,
@@ -86,7 +86,7 @@ export class OutgoingBatch {
     const buffer = pool.take(this.#end);
     this.#buffer = buffer;
     let at = roomBytes + BATCH_HEADER_BYTES;
-    // An iterator over entries would cause most of the garbage of a transaction.
+    // A loop over `entries()` would cause most of the garbage of a transaction.
     for (let place = 0; place < rows.length; place++) {
       const row = rows[place] as number;
       at = writeVarint(buffer, lengthInBatch(records.size(row), place), at);
@@ -97,7 +97,7 @@ export class OutgoingBatch {
     }
   }
 
-  /** The batch within the request. */
+  /** Bytes of the batch, without the request. */
   get bytes(): Buffer {
     return this.#buffer.subarray(this.#start, this.#end);
   }
@@ -106,7 +106,7 @@ export class OutgoingBatch {
   seal({ producerId, producerEpoch, sequence, transactional }: ProducerFields): void {
     const buffer = this.#buffer;
     const start = this.#start;
-    // The broker sets the base offset and the leader's epoch.
+    // The broker sets the base offset and the leader epoch.
     let at = buffer.writeBigInt64BE(0n, start);
     at = buffer.writeInt32BE(this.#end - start - LENGTH_END, at);
     at = buffer.writeInt32BE(0, at);
@@ -149,9 +149,9 @@ export class OutgoingBatch {
   }
 
   /**
-   * Ends the use of the buffer; must be called once. The buffer returns to the pool if its only
-   * request succeeded, because the broker has then read all of it. Otherwise a socket may still use
-   * it, and it is dropped.
+   * Releases the buffer. Must be called once. If the only request succeeded, the broker has read
+   * all of it, and the buffer returns to the pool. Otherwise a socket may still be using the
+   * buffer, so the pool drops it.
    * @param answered true if the last request succeeded
    */
   release(answered: boolean): void {

@@ -1,6 +1,6 @@
 /**
- * Sends of a transaction. Each goes to one partition and stays below the broker's maximum size: a
- * send to two brokers could duplicate records if one of them fails.
+ * Planned sends of a transaction. Each goes to one partition and stays below the broker's maximum
+ * size. A send to two brokers could duplicate records if one of the brokers fails.
  */
 import {
   BATCH_HEADER_BYTES,
@@ -9,7 +9,7 @@ import {
 } from '../../core/bytes/encoded-records.ts';
 import type { PlannedBatch } from './outgoing-batch.ts';
 
-// Partitions of keys, the same as in Java's default partitioner.
+// Partition of a key, computed as in Java's default partitioner.
 
 /** Returns Kafka's murmur2 (org.apache.kafka.common.utils.Utils.murmur2) of bytes[from, to), as a signed 32-bit integer. */
 export function murmur2(bytes: Buffer, from = 0, to = bytes.length): number {
@@ -38,16 +38,16 @@ export function murmur2(bytes: Buffer, from = 0, to = bytes.length): number {
 export const partitionOfHash = (hash: number, partitions: number): number =>
   (hash & 0x7fffffff) % partitions;
 
-/** Below message.max.bytes (1,048,588 by default), and small enough to fit a 1 MiB buffer with the head of a request. */
+/** Maximum size of a send: below message.max.bytes (1,048,588 by default), and with the request's head below 1 MiB. */
 export const MAX_SEND_BYTES = 900_000;
 
-/** Returns the maximum size of one batch. @param maxMessageBytes setting of the topic, or undefined if it is not known */
+/** Returns the maximum size of one batch. @param maxMessageBytes setting of the topic, undefined if unknown */
 export function sendBytesFor(maxMessageBytes: number | undefined): number {
   return Math.min(MAX_SEND_BYTES, maxMessageBytes || MAX_SEND_BYTES);
 }
 
 /**
- * Plans the sends of records by key, in ascending order of partition. Records of a partition keep
+ * Plans the sends of records by key, in ascending order of partitions. Records of a partition keep
  * their order. A record larger than `maxBytes` is sent alone, because the topic may allow it.
  * @param nullKeyPartition partition of records without a key
  */
@@ -57,7 +57,7 @@ export function planBatches(
   nullKeyPartition: number,
   maxBytes: number = MAX_SEND_BYTES,
 ): PlannedBatch[] {
-  // Records without a partition would be lost.
+  // The records would be lost without an error.
   if (partitions === 0) throw new RangeError('a topic has no partitions');
   const rowsOf = Array.from({ length: partitions }, (): number[] => []);
   for (let row = 0; row < records.length; row++) {

@@ -1,4 +1,4 @@
-/** Transactional producer of one shard (I3), of commands to all shards, or of a replay. */
+/** Transactional producer for one shard (I3), for commands to all shards, or for a replay. */
 import pLimit from 'p-limit';
 import type { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import { EncodedRecords } from '../../core/bytes/encoded-records.ts';
@@ -22,17 +22,18 @@ export interface ProducersOptions {
   readonly journalTopic: string;
   /** Buffers for the requests that carry records. */
   readonly pool: BufferPool;
-  /** Time after which the broker aborts a transaction, and the producer fails it. Default 60,000 ms. */
+  /** Time after which the broker aborts a transaction and this producer fails. Default 60,000 ms. */
   readonly transactionTimeoutMs?: number;
 }
 
 /**
- * Number of partitions to which a transaction writes concurrently, if all its records for a topic
- * would fit into one request. The buffers of a larger transaction would take more memory.
+ * Number of partitions to which a transaction writes concurrently if all its records for a topic
+ * would fit into one request. A larger transaction writes to one at a time, because its buffers
+ * would take too much memory.
  */
 const CONCURRENT_SENDS = 2;
 
-/** Transaction of a replay; it has no journal records. */
+/** Transaction of a shard, or of a replay, which has no journal records. */
 type AnyTransaction = Omit<Transaction, 'journal'> & Partial<Pick<Transaction, 'journal'>>;
 
 type TopicLookup = (topic: string) => Promise<WritableTopic>;
@@ -51,17 +52,20 @@ export class KafkaShardProducer implements ControlProducer {
   readonly #options: ProducersOptions;
   readonly #lookUp: TopicLookup;
   readonly #producer: BatchProducer;
-  /** Aborted, with the reason, when the producer can no longer be used. */
+  /** Aborted when the producer can no longer be used. Its reason says why. */
   readonly #ended = new AbortController();
   readonly #timeoutMs: number;
   #busy = false;
   #phase: TransactionPhase = 'sending';
-  /** Records without a key go to another partition in each transaction, so that sends stay few. */
+  /**
+   * Partition of records without a key. It differs for each transaction, in which it is the only
+   * one, to keep sends few.
+   */
   #rotation = Math.floor(Math.random() * 1_000);
 
   /**
-   * @param shards one shard, all shards for the producer of commands, or none for a replay
-   * @param role end of the transactional id, instead of the shard
+   * @param shards one shard, all shards for commands, or none for a replay
+   * @param role end of the transactional id, instead of the shard's number
    */
   constructor(
     shards: readonly number[],
@@ -127,7 +131,7 @@ export class KafkaShardProducer implements ControlProducer {
     await this.#producer.close();
   }
 
-  /** Returns the offset of the first journal record. The caller's offsets are read after all sends. */
+  /** Returns the offset of the first journal record. Reads the caller's offsets only after all sends. */
   async #run(transaction: AnyTransaction): Promise<number> {
     const { sourceTopic, groupId } = this.#options;
     const { journal = [], outputs = [] } = transaction;
@@ -169,7 +173,7 @@ export class KafkaShardProducer implements ControlProducer {
     for (const { topic, records } of outputs) {
       if (records.length === 0) continue;
       const { partitions, maxMessageBytes } = await this.#lookUp(topic);
-      // After a failed transaction, the bytes of the records belong to the caller again.
+      // Once a transaction has failed, the caller may reuse the bytes of its records.
       this.#ended.signal.throwIfAborted();
       const nullKeyPartition = this.#rotation % partitions;
       const maxBytes = sendBytesFor(maxMessageBytes);
@@ -179,7 +183,7 @@ export class KafkaShardProducer implements ControlProducer {
     return plans;
   }
 
-  /** Returns the offset of the first record. */
+  /** Returns the offset of the first record, or undefined if there is none. */
   async #send(output: PlannedOutput): Promise<number | undefined> {
     const bytes = output.batches.reduce((sum, one) => sum + one.bytes, 0);
     const limit = pLimit(bytes > MAX_SEND_BYTES ? 1 : CONCURRENT_SENDS);
@@ -202,7 +206,7 @@ export class KafkaShardProducer implements ControlProducer {
   ): Promise<number | undefined> {
     let first: number | undefined;
     for (const planned of batches) {
-      // Nothing may be sent after the transaction has failed for its caller.
+      // Nothing may be sent once the transaction has failed for its caller.
       this.#ended.signal.throwIfAborted();
       const batch = new OutgoingBatch(this.#options.pool, records, planned, this.#roomBytes(topic));
       const offset = await this.#producer.send(topic, batch);

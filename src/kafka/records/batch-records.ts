@@ -1,4 +1,4 @@
-/** Records of one batch, read one at a time within limits on memory. */
+/** Reads the records of one batch one at a time, within limits on memory. */
 
 import { MalformedError, VarintReader } from '../../../packages/client/src/base/varint.ts';
 import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts';
@@ -9,13 +9,13 @@ import { HEAD_BYTES, LEAST_RECORD_BYTES, RecordParser } from './record-parser.ts
 import { unpack } from './unpack.ts';
 import { UnpackedBytes } from './unpacked-bytes.ts';
 
-/** Approximate size in bytes of the objects of a record, and of those of a header. */
+/** Approximate memory in bytes for the objects of a record, and for the objects of each header. */
 const OBJECT_BYTES = 100;
 
-/** Small: a piece takes long after a cold start, and sockets are not served meanwhile. */
+/** Maximum bytes of a piece. Small, because after a cold start a piece takes long, and sockets are not served. */
 const DEFAULT_BYTES = 64 * 1024;
 
-/** Builder of pieces. The weight of a record includes its objects, which outweigh small records. */
+/** Builder of pieces. A record's weight includes its objects, because they are larger than a small record. */
 export class PieceBuilder {
   readonly maxBytes: number;
   #records: SourceRecord[] = [];
@@ -35,12 +35,12 @@ export class PieceBuilder {
     this.#weight += size + OBJECT_BYTES * (1 + record.headers.length);
   }
 
-  /** Returns true when a record of this size would make the piece too large. */
+  /** Returns true if a record of this size would make the piece too large. */
   isFullFor(size: number): boolean {
     return this.#weight > 0 && this.#weight + size > this.maxBytes;
   }
 
-  /** Returns the piece and begins the next one. */
+  /** Returns the finished piece, and begins the next one. */
   take(nextOffset: number, unreadable?: UnreadableRecords): RecordPiece {
     const records = this.#records;
     this.#records = [];
@@ -53,8 +53,8 @@ export class PieceBuilder {
 const LENGTH_BYTES = 5;
 
 /**
- * Reader of the records of a batch. A generator in place of these fields took 100 MiB more with
- * hostile batches (chaos, producer faults).
+ * Reader of a batch's records. A generator with local variables instead of these fields took 100
+ * MiB more memory with hostile batches (measured with the chaos tests).
  */
 export class BatchRecords implements Disposable {
   readonly #batch: PlacedBatch;
@@ -63,11 +63,11 @@ export class BatchRecords implements Disposable {
   readonly #reader = new VarintReader();
   #unpacked: UnpackedBytes | undefined;
   readonly #bytes: Buffer;
-  /** Number of declared records that have not been read yet. */
+  /** Number of records that the batch declares but that have not been read yet. */
   #missing: number;
   /** Remaining bytes of a record that is being skipped. */
   #skip = 0;
-  /** Size of the large record for which `fill` has requested memory. */
+  /** Size of the large record for which `fill` has already requested memory. */
   #reserved = 0;
   /** One past the last offset that was read or reported. */
   position: number;
@@ -88,9 +88,9 @@ export class BatchRecords implements Disposable {
   }
 
   /**
-   * Adds records to the piece until it is full or the batch is over.
-   * @returns the unreadable record at which it stopped, or the size of a record larger than a
-   * piece, which the next call reads; otherwise undefined
+   * Adds records to the piece until it is full or the batch has ended.
+   * @returns the unreadable record at which it stopped, or the size of a record that is larger than
+   * a piece and that the next call reads; otherwise undefined
    * @throws Error if the rest of the batch is unreadable
    */
   async fill(piece: PieceBuilder): Promise<UnreadableRecords | number | undefined> {
@@ -143,7 +143,7 @@ export class BatchRecords implements Disposable {
     this.#unpacked?.close();
   }
 
-  /** @throws Error if the batch cannot be unpacked at all */
+  /** @throws Error if nothing of the batch can be unpacked */
   #unpack(pieceBytes: number): UnpackedBytes {
     const { codec, count, end, start } = this.#batch.header;
     if (count < 0) throw new MalformedError(`it declares ${count} records`);

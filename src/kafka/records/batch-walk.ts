@@ -1,13 +1,14 @@
 /**
  * Headers of the record batches in a fetch response, read without their records. Layout of message
  * format v2: https://kafka.apache.org/documentation/#recordbatch. Formats 0 and 1 (logs older than
- * Kafka 0.11) begin with the same two fields, so each of their messages is an unreadable batch.
+ * Kafka 0.11) begin with the same two fields, so each of their messages can be reported as an
+ * unreadable batch.
  */
 
 import { UnusableOffset } from '../errors.ts';
 import { crc32c } from './crc32c.ts';
 
-/** Aborted transaction, as listed in a fetch response. */
+/** Aborted transaction in a fetch response. */
 export interface AbortedTransaction {
   readonly producerId: string;
   readonly firstOffset: string;
@@ -21,12 +22,12 @@ export interface FetchedBytes {
   readonly endOffset: number;
   readonly bytes: Buffer;
   readonly aborted: readonly AbortedTransaction[];
-  /** True if the checksum of the last complete batch is right; undefined if it is not verified yet. */
+  /** True if the checksum of the last complete batch is correct. undefined if it has not been verified yet. */
   readonly lastIntact?: boolean | undefined;
 }
 
 export interface ReadLimits {
-  /** A larger record is skipped and reported as unreadable. */
+  /** Maximum size of a record. A larger record is skipped and reported as unreadable. */
   readonly maxRecordBytes: number;
   readonly maxHeaders: number;
   /** Maximum number of decompressed bytes of one record batch. */
@@ -35,7 +36,7 @@ export interface ReadLimits {
   readonly pieceBytes?: number;
 }
 
-/** Size of offset and length, which precede the bytes that the length counts. */
+/** Size of the fields offset and length. The length counts the bytes after them. */
 const PREFIX_BYTES = 12;
 const MAGIC_AT = 16;
 const CRC_AT = 17;
@@ -45,9 +46,9 @@ export const RECORDS_AT = 61;
 const OLD_MESSAGE_BYTES = 26;
 const OLD_ATTRIBUTES_AT = 17;
 
-/** Magic of a batch whose length is impossible. */
+/** Stands for the magic of a batch whose length is impossible. */
 const BROKEN = -1;
-/** Magic of a batch whose offsets are impossible: its base offset is -1. */
+/** Stands for the magic of a batch whose offsets are impossible. Its base offset is -1. */
 export const MISPLACED = -2;
 
 const CODEC = 7;
@@ -55,26 +56,26 @@ const LOG_APPEND_TIME = 8;
 const TRANSACTIONAL = 16;
 const CONTROL = 32;
 
-/** Header of a batch; trustworthy only if its checksum is right. */
+/** Header of a batch. It can be trusted only if the checksum is correct. */
 export interface BatchHeader {
-  /** Message format; only 2 can be read. Below 0: the batch is broken. */
+  /** Version of the message format. Only 2 can be read. Below 0 if the batch is broken. */
   readonly magic: number;
   readonly baseOffset: number;
-  /** Equal to `baseOffset` in a compressed message of an old format, whose only offset is the last one. */
+  /** Last offset. Equals `baseOffset` in a compressed message of an old format, which states only its last offset. */
   readonly lastOffset: number;
-  /** The whole batch is bytes[start, end). */
+  /** Position of the whole batch: bytes[start, end). */
   readonly start: number;
   readonly end: number;
   /** 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd. */
   readonly codec: number;
   readonly transactional: boolean;
   readonly control: boolean;
-  /** True if `maxTimestamp`, the broker's time of the append, applies to all records. */
+  /** True if `maxTimestamp`, the broker's append time, applies to all records. */
   readonly logAppendTime: boolean;
   readonly producerId: bigint;
   /** Number of records that the batch declares. */
   readonly count: number;
-  /** Milliseconds; may be any int64. */
+  /** Milliseconds since the epoch. May be any int64. */
   readonly baseTimestamp: bigint;
   readonly maxTimestamp: number;
 }
@@ -94,7 +95,7 @@ function readInt64(bytes: Buffer, at: number): number {
   return bytes.readInt32BE(at) * 0x1_0000_0000 + bytes.readUInt32BE(at + 4);
 }
 
-/** Maximum distance of a batch from the high watermark, which the broker takes before it reads the batches. */
+/** Maximum distance of a batch beyond the high watermark, which the broker determines before it reads the batches. */
 const AFTER_WATERMARK = 2 ** 31;
 
 /**
@@ -108,7 +109,7 @@ export function* walkBatches(
   for (let start = 0; start + CRC_AT <= bytes.length; ) {
     const stated = bytes.readInt32BE(start + 8) + PREFIX_BYTES;
     const magic = bytes.readInt8(start + MAGIC_AT);
-    // After an impossible length, no further batch can be located.
+    // After a batch with an impossible length, no further batch can be found.
     const broken = stated < (magic === 2 ? RECORDS_AT : OLD_MESSAGE_BYTES);
     const size = broken ? bytes.length - start : stated;
     if (start + size > bytes.length) return;
@@ -161,20 +162,20 @@ export function isIntact(bytes: Buffer, { magic, start, end }: BatchHeader): boo
   );
 }
 
-/** Batch with the part of the log that it alone covers. */
+/** Batch with the offsets that only this batch covers. */
 export interface PlacedBatch {
   readonly header: BatchHeader;
-  /** Offsets [from, to), without those before the fetch offset or of another batch. Empty if from = to. */
+  /** Offsets [from, to), except offsets before the fetch offset or in another batch. Empty if from = to. */
   readonly from: number;
   readonly to: number;
-  /** undefined: not verified yet. */
+  /** True if the checksum is correct. undefined if it has not been verified yet. */
   readonly intact: boolean | undefined;
 }
 
 /**
  * Yields the batches with the offsets that each covers. The last offset in a header is trusted up
- * to the next batch. In the last batch it is trusted if the checksum is right, otherwise only up to
- * the high watermark. An unreadable last batch covers at least one offset, so that reading
+ * to the next batch. For the last batch, it is trusted if the checksum is correct, otherwise only
+ * up to the high watermark. An unreadable last batch covers at least one offset, so that reading
  * advances.
  * @throws UnusableOffset if the high watermark exceeds the safe integers (ADR 0024)
  */
@@ -217,7 +218,7 @@ export function* placeBatches({
     );
 }
 
-/** Verifies and returns the last complete batch, if there is one. @throws UnusableOffset as placeBatches does */
+/** Verifies and returns the last complete batch, if there is one. @throws UnusableOffset like placeBatches */
 export function lastBatch(
   fetched: Omit<FetchedBytes, 'aborted' | 'partition'>,
 ): PlacedBatch | undefined {

@@ -1,6 +1,6 @@
 /**
- * CRC-32C (Castagnoli), sixteen bytes at a time ("slicing by 16"). Reading words takes two thirds
- * of the time of reading single bytes.
+ * CRC-32C (Castagnoli), computed for sixteen bytes at a time ("slicing by 16"). Reading them as
+ * words takes two thirds of the time of reading single bytes.
  */
 import { endianness } from 'node:os';
 
@@ -8,7 +8,7 @@ const POLYNOMIAL = 0x82f63b78;
 const WORD_BYTES = 4;
 const WORDS_ARE_IN_ORDER = endianness() === 'LE';
 
-/** Table T, flat: T[k × 256 + b] is the checksum of byte b followed by k zero bytes. */
+/** Flat table: T[k × 256 + b] is the checksum of byte b followed by k zero bytes. */
 const T = new Int32Array(16 * 256);
 for (let byte = 0; byte < 256; byte++) {
   let crc = byte;
@@ -20,7 +20,7 @@ for (let at = 256; at < T.length; at++) {
   T[at] = (before >>> 8) ^ (T[before & 255] as number);
 }
 
-/** Returns the checksum of a word. Its tables begin at `at`, which depends on the bytes after it. */
+/** Returns the checksum of a word. Its tables start at `at`, which depends on the number of bytes after the word. */
 const ofWord = (word: number, at: number): number =>
   (T[at + 768 + (word & 255)] as number) ^
   (T[at + 512 + ((word >>> 8) & 255)] as number) ^

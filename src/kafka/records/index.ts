@@ -1,8 +1,8 @@
 /**
- * Record reader (ADR 0024): turns the bytes of one partition of a fetch response into pieces of
- * records. In the order of reading: read-pieces.ts goes through a response and hides aborted
- * batches, batch-walk.ts reads the headers of its batches, unpack.ts unpacks a batch in stretches,
- * unpacked-bytes.ts joins them, record-parser.ts and batch-records.ts read and collect records.
+ * Record reader (ADR 0024): turns the fetched bytes of one partition into pieces of records.
+ * read-pieces.ts goes through a response and hides aborted batches. batch-walk.ts reads the headers
+ * of its batches. unpack.ts unpacks a batch in stretches, and unpacked-bytes.ts joins them.
+ * record-parser.ts and batch-records.ts read and collect records.
  */
 export {
   type BatchHeader,

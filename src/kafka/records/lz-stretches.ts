@@ -1,19 +1,20 @@
 /**
- * Decompression of LZ4 and Snappy, which Node lacks. Both encode literals, and matches that refer
- * back to unpacked bytes, at most 64 KiB in LZ4 and Snappy's encoders. These bytes stay in memory.
+ * Decompression of LZ4 and Snappy, which Node lacks. Both formats consist of literals and of
+ * matches, which refer back to unpacked bytes: at most 64 KiB in LZ4 and with Snappy's encoders.
+ * That many bytes stay in memory.
  */
 import type { Stretches } from './stretches.ts';
 
 const WINDOW_BYTES = 64 * 1024;
 const LEAST_STRETCH_BYTES = 4 * 1024;
-/** Fewer bytes are copied faster one by one. */
+/** Length below which copying bytes one by one is faster. */
 const SHORT = 32;
 
 abstract class LzStretches implements Stretches {
   readonly bytes: Buffer;
   /** Position of the next byte to read. */
   at = 0;
-  /** Set by `token`: first `literals` input bytes are copied, then `match` unpacked bytes from `distance` back. */
+  /** Set by `token`: `literals` input bytes to copy, then `match` unpacked bytes to copy from `distance` back. */
   literals = 0;
   match = 0;
   distance = 0;
@@ -32,7 +33,7 @@ abstract class LzStretches implements Stretches {
     this.#size = Math.min(stretchBytes, Math.max(LEAST_STRETCH_BYTES, bytes.length * 4));
   }
 
-  /** Reads the next literals or match. @returns false at the end. @throws Error for damaged bytes */
+  /** Reads the next literals or match. @returns false at the end @throws Error for damaged bytes */
   protected abstract token(): boolean;
 
   next(): Buffer | undefined {
@@ -45,7 +46,7 @@ abstract class LzStretches implements Stretches {
     try {
       this.#fill(out);
     } catch (error) {
-      // The bytes unpacked before the error are returned first.
+      // The bytes that were unpacked before the error are returned first.
       this.#failed = error;
       if (this.#end === start) throw error;
     }
@@ -79,7 +80,7 @@ abstract class LzStretches implements Stretches {
         const count = Math.min(this.match, out.length - write);
         if (count >= SHORT && distance >= count)
           out.copyWithin(write, write - distance, write - distance + count);
-        // An overlapping match repeats bytes that it has just written.
+        // Copies byte by byte, because an overlapping match repeats bytes that it has just written.
         else for (let i = write; i < write + count; i++) out[i] = out[i - distance] as number;
         this.match -= count;
         write += count;
@@ -113,12 +114,12 @@ const damaged = () => new Error('an LZ4 frame is damaged');
  */
 export class Lz4Stretches extends LzStretches {
   readonly #checksumBytes: number;
-  /** End of the current block, without its checksum; 0 before the first. */
+  /** End of the current block, without its checksum. 0 before the first block. */
   #blockEnd = 0;
-  /** Low half of a token whose literals were just read. */
+  /** Low half of a token whose literals have just been read. */
   #matchCode = -1;
 
-  /** @throws Error when the bytes do not begin as an LZ4 frame. */
+  /** @throws Error if the bytes do not begin with an LZ4 frame */
   constructor(bytes: Buffer, stretchBytes: number) {
     super(bytes, stretchBytes);
     if (bytes.length < LEAST_HEADER_BYTES || bytes.readUInt32LE(0) !== MAGIC) throw damaged();
@@ -148,7 +149,7 @@ export class Lz4Stretches extends LzStretches {
     return true;
   }
 
-  /** Begins the next block. @returns false at the end mark. */
+  /** Begins the next block. @returns false at the end mark */
   #block(): boolean {
     if (this.#blockEnd > 0) this.at = this.#blockEnd + this.#checksumBytes;
     if (this.at + 4 > this.bytes.length) throw damaged();
@@ -174,16 +175,16 @@ export class Lz4Stretches extends LzStretches {
   }
 }
 
-/** 0x82 "SNAPPY" 0x00, followed by two versions of four bytes. */
+/** 0x82 "SNAPPY" 0x00. Two version numbers of four bytes follow. */
 const XERIAL_MAGIC = Buffer.from('82534e4150505900', 'hex');
 const XERIAL_BYTES = 16;
 
 const cutOff = () => new Error('a Snappy block is cut off');
 
 /**
- * Snappy as Kafka's clients write it. Java frames blocks as xerial's snappy-java does; others send
- * one bare block (github.com/google/snappy, format_description.txt). The unpacked size that a block
- * declares is skipped, because it is not trusted.
+ * Snappy in the forms that Kafka's clients write. Java frames blocks like xerial's snappy-java.
+ * Other clients send one bare block (github.com/google/snappy, format_description.txt). The
+ * unpacked size that a block declares is skipped, because it cannot be trusted.
  */
 export class SnappyStretches extends LzStretches {
   readonly #framed: boolean;
@@ -215,7 +216,7 @@ export class SnappyStretches extends LzStretches {
     }
   }
 
-  /** Begins the next block of the frame; concatenated frames have headers between blocks. */
+  /** Begins the next block of the frame. If frames are concatenated, skips the headers between them. */
   #block(): boolean {
     while (this.#headerAt(this.at)) this.at += XERIAL_BYTES;
     if (this.at >= this.bytes.length) return false;
@@ -227,7 +228,7 @@ export class SnappyStretches extends LzStretches {
     return true;
   }
 
-  /** Skips the length at the beginning of a block. */
+  /** Begins a block, and skips the length at its beginning. */
   #begin(end: number): void {
     this.#blockEnd = end;
     if (this.at === end) return;

@@ -1,6 +1,6 @@
 /**
- * Record reader: turns one partition of a fetch response into pieces of the records that a
- * read_committed consumer may see. Reports unreadable records by offset and continues.
+ * Turns the fetched bytes of one partition into pieces of the records that a read_committed
+ * consumer may see. Reports unreadable records by their offsets and continues after them.
  */
 import { MalformedError, VarintReader } from '../../../packages/client/src/base/varint.ts';
 import type { RecordPiece, ReserveMemory, UnreadableRecords } from '../../core/ports/kafka.ts';
@@ -17,16 +17,16 @@ import {
 } from './batch-walk.ts';
 import { CODECS } from './unpack.ts';
 
-// Visibility of batches to a read_committed consumer, decided by their headers.
+// Visibility of batches for a read_committed consumer, decided by the batch headers.
 
-/** Type in the key of a control record: 0 is an abort, 1 a commit. */
+/** Type of an abort marker in the key of a control record. A commit marker has type 1. */
 const ABORT = 0;
 
 class CommittedFilter {
-  /** Sorted by first offset: brokers promise no order, and transactions of several producers interleave. */
+  /** Sorted by first offset. Brokers guarantee no order, and transactions of several producers interleave. */
   readonly #aborted: readonly { readonly producerId: bigint; readonly firstOffset: number }[];
   #next = 0;
-  /** Producers whose open transaction ends in an abort. */
+  /** Producers whose current transaction ends in an abort. */
   readonly #aborting = new Set<bigint>();
 
   constructor(aborted: readonly AbortedTransaction[]) {
@@ -38,7 +38,7 @@ class CommittedFilter {
       .sort((a, b) => a.firstOffset - b.firstOffset);
   }
 
-  /** Must be called for each batch, in the order of the log. */
+  /** Returns true if consumers may see the batch. Must be called for each batch in log order. */
   isVisible(bytes: Buffer, batch: BatchHeader): boolean {
     for (
       let aborted = this.#aborted[this.#next];
@@ -72,7 +72,8 @@ function isAbort(records: Buffer): boolean {
 }
 
 /**
- * Yields nothing for a response without a complete batch. The last piece has its `nextOffset`.
+ * Yields the pieces of a response, and nothing if it contains no complete batch. The last piece has
+ * the response's `nextOffset`.
  * @throws UnusableOffset if the high watermark exceeds the safe integers; errors of `reserve`
  */
 export async function* readPieces(
@@ -104,7 +105,7 @@ export async function* readPieces(
         position = records.position;
         isOver = stop === undefined && records.isOver;
       } catch (error) {
-        // Damage to one batch does not affect the others.
+        // A damaged batch does not affect the others.
         if (records.position < to)
           stop = unreadableBatch(header, records.position, to, messageOf(error));
         position = to;
@@ -152,19 +153,19 @@ function unreadableBatch(
 }
 
 /**
- * Number of pieces of a response that are read in a row. With fewer, batches of many shards and
- * content types would reach their maximum age while they are still small.
+ * Number of pieces of a response that are read in a row. With fewer, the batches of many shards and
+ * content types would reach their maximum age while still small.
  */
 const PIECES_IN_A_ROW = 16;
 
 /**
- * Queue of readers. The process reads one piece per turn of the event loop: sockets would be served
- * late if every reader read a piece in each turn.
+ * Queue of readers. The process reads one piece per turn of the event loop. If every reader read a
+ * piece in each turn, sockets would be served late.
  */
 const waiting: (() => void)[] = [];
 
 /**
- * Resolves in a later turn of the event loop: one caller per turn, in the order of the calls.
+ * Resolves in a later turn of the event loop: one caller per turn, in call order.
  * @param goesOn true to go ahead of the other callers
  */
 function nextPieceTurn(goesOn = false): Promise<void> {

@@ -14,18 +14,18 @@ import {
 } from '../../core/record.ts';
 import type { BatchHeader } from './batch-walk.ts';
 
-/** Maximum size of the fields before the key: attributes (1 byte), timestamp delta (10) and offset delta (5). */
+/** Maximum size of the fields before the key: attributes 1 byte, timestamp delta 10 and offset delta 5. */
 export const HEAD_BYTES = 16;
-/** Minimum size of a record: the fields above in one byte each, and no key, value or headers. */
+/** Minimum size of a record: one byte for each field, and no key, value or headers. */
 export const LEAST_RECORD_BYTES = 6;
 
-/** Doubles represent all integers below this bound, and the sum of any two, exactly. */
+/** Bound below which doubles represent every integer, and the sum of any two integers, exactly. */
 const EXACT = 2 ** 51;
 
-/** Holds the positions of the last record. Each RecordView copies them, so no other object is created per record. */
+/** Parser with the last record's positions as fields. RecordView copies them, which is the only object per record. */
 export class RecordParser implements RecordPlaces {
   readonly partition: number;
-  /** Set by `head`, like the timestamp. The other fields are set by `body`. */
+  /** `head` sets the offset and the timestamp, `body` the other fields. */
   offset = -1;
   timestampMs = -1;
   bytes = NO_BYTES;
@@ -50,9 +50,9 @@ export class RecordParser implements RecordPlaces {
   }
 
   /**
-   * Reads offset and timestamp of the next record.
-   * @throws MalformedError also if the offset is not above the previous one, or leaves no offsets
-   * for the records that follow
+   * Reads the offset and timestamp of the next record.
+   * @throws MalformedError also if the offset is not above the previous one, or leaves too few
+   * offsets for the records that follow
    */
   head(reader: VarintReader): void {
     reader.skip(1);
@@ -70,8 +70,8 @@ export class RecordParser implements RecordPlaces {
   }
 
   /**
-   * Returns the int64 timestamp, rounded only once: a record that is reread from a batch compacted
-   * in the meantime must have the same timestamp.
+   * Returns the int64 timestamp, rounded only once: a record must have the same timestamp if its
+   * batch is compacted before it is reread.
    */
   #timestamp(reader: VarintReader): number {
     const { logAppendTime, maxTimestamp, baseTimestamp } = this.#batch;
@@ -83,7 +83,7 @@ export class RecordParser implements RecordPlaces {
     return Number(BigInt.asIntN(64, baseTimestamp + reader.exactVarlong(at)));
   }
 
-  /** Reads the rest of the record. @returns the record, or its number of headers if too many. @throws MalformedError */
+  /** Reads the rest of the record. @returns the record, or its number of headers if too many @throws MalformedError */
   body(reader: VarintReader): SourceRecord | number {
     this.bytes = reader.bytes;
     this.keyLength = reader.part();

@@ -1,8 +1,8 @@
-/** Unpacked bytes of a batch, pulled one stretch at a time. */
+/** Source of a batch's unpacked bytes, which are requested one stretch at a time. */
 export interface Stretches {
   /**
-   * Returns a stretch whose memory is not reused, or undefined at the end. Throws or rejects with
-   * an Error for damaged bytes.
+   * Returns the next stretch, whose memory is not reused, or undefined at the end. Throws or
+   * rejects with an Error for damaged bytes.
    */
   next(): Buffer | undefined | Promise<Buffer | undefined>;
   /** Frees all memory. Idempotent. */

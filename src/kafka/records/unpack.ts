@@ -6,9 +6,9 @@ import { GZIP, ZlibStretches, ZSTD } from './zlib-stretches.ts';
 
 export const CODECS = ['none', 'gzip', 'snappy', 'lz4', 'zstd'];
 
-/** Smaller stretches cost more than they save. */
+/** Minimum size of a stretch. Smaller stretches cost more than they save. */
 const LEAST_STRETCH_BYTES = 4 * 1024;
-/** Large enough that a common batch fits into one stretch and needs no stream. */
+/** Size of a stretch in pieces. Large enough that a common batch fits into one stretch and needs no stream. */
 const PIECES_PER_STRETCH = 4;
 
 /** Returns the unpacked bytes of a batch. @throws Error for an unknown codec or a wrong LZ4 header */

@@ -1,18 +1,18 @@
 /**
- * Queue of the unpacked bytes of one batch, which come in stretches. Only records that span several
+ * Queue of one batch's unpacked bytes, which arrive in stretches. Only records that span several
  * stretches are copied.
  */
 
 import { NO_BYTES } from '../../../packages/client/src/base/varint.ts';
 import type { Stretches } from './stretches.ts';
 
-/** Number of stretches that are unpacked before the event loop runs. */
+/** Number of stretches to unpack before the event loop runs. */
 const STRETCHES_IN_A_ROW = 16;
 
 export class UnpackedBytes {
   readonly #stretches: Stretches;
   readonly #maxBytes: number;
-  /** Buffer in which the next byte is at `at`. */
+  /** Buffer that has the next byte at index `at`. */
   head = NO_BYTES;
   at = 0;
   #rest: Buffer[] = [];
@@ -27,14 +27,15 @@ export class UnpackedBytes {
     this.#maxBytes = maxBytes;
   }
 
-  /** Number of bytes that are unpacked and not dropped. */
+  /** Number of bytes that have been unpacked but not dropped. */
   get length(): number {
     return this.#length;
   }
 
   /**
-   * Unpacks until `count` bytes are available, or the end is reached.
-   * @returns false if that needs another turn of the event loop; call `more` to wait for it
+   * Unpacks until `count` bytes are available or the end is reached.
+   * @returns false if this needs another turn of the event loop; then call `more`, which waits for
+   * it
    * @throws Error if the bytes are damaged, or unpack to more than the maximum
    */
   need(count: number): boolean {
@@ -51,7 +52,7 @@ export class UnpackedBytes {
     return true;
   }
 
-  /** Continues after `need` has returned false. @throws Error as `need` does */
+  /** Continues after `need` has returned false. @throws Error like `need` */
   async more(count: number): Promise<void> {
     do {
       const pending = this.#pending;
@@ -62,7 +63,7 @@ export class UnpackedBytes {
     } while (!this.need(count));
   }
 
-  /** Makes the next `count` bytes, or all if there are fewer, contiguous in `head`. @returns their number */
+  /** Makes the next `count` bytes (or all, if there are fewer) contiguous in `head`. @returns their number */
   join(count: number): number {
     const wanted = Math.min(count, this.#length);
     if (this.head.length - this.at >= wanted) return wanted;

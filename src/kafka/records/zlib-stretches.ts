@@ -1,4 +1,4 @@
-/** Decompression of gzip members and zstd frames by node:zlib: at once if they are small, otherwise as a stream. */
+/** Decompression of gzip members and zstd frames by node:zlib: in one call if they are small, otherwise as a stream. */
 import type { Transform } from 'node:stream';
 import {
   constants,
@@ -9,10 +9,10 @@ import {
 } from 'node:zlib';
 import type { Stretches } from './stretches.ts';
 
-// Memory for decompressors and their windows, limited to 64 MiB for the process: each shard has a
-// fetch, and each fetch may have batches with large windows. A window larger than the limit takes
-// all of it. An idle decompressor gives up its memory while others wait for some, because its
-// reader may itself be waiting for memory that they have.
+// Memory for decompressors and their windows, limited to 64 MiB for the process, because each shard
+// has a fetch and each fetch may have batches with large windows. A window larger than the limit
+// takes all of it. An idle decompressor gives up its memory while others wait, because its reader
+// may itself be waiting for memory that they have.
 
 const ROOM_BYTES = 64 * 1024 * 1024;
 /** Memory of a decompressor in addition to its window, in bytes. */
@@ -31,7 +31,7 @@ const line: RoomTaken[] = [];
 let watching = false;
 
 /**
- * Resolves when there is room, in the order of the calls.
+ * Resolves when there is room, in call order.
  * @param giveUp called every second while others wait; frees the room if nothing was unpacked since
  * the last call
  * @returns an idempotent function that frees the room
@@ -73,7 +73,7 @@ function watch(): void {
 }
 
 interface ZlibKind {
-  /** Returns the start of the packed data of the member at `at`. */
+  /** Returns the start of the packed data in the member at `at`. */
   body(bytes: Buffer, at: number): number;
   whole(bytes: Buffer, options: { maxOutputLength: number; info: boolean }): unknown;
   stream(
@@ -91,7 +91,7 @@ interface Whole {
   readonly engine: { readonly bytesWritten: number };
 }
 
-/** Maximum per batch. Each member needs its own decompressor, and known producers write only one. */
+/** Maximum number of members per batch. Each needs its own decompressor, and known producers write only one. */
 const MAX_MEMBERS = 1_000;
 
 export class ZlibStretches implements Stretches {
@@ -160,7 +160,7 @@ export class ZlibStretches implements Stretches {
     return this.next();
   }
 
-  /** Unpacks a member as a stream. Starts again from the beginning after giving up its room. */
+  /** Unpacks a member as a stream. If it had to give up its room, it starts again from the beginning. */
   async *#unpack(packed: Buffer): AsyncGenerator<Buffer, void> {
     for (let given = 0; !this.#closed; ) {
       let gaveUp = false;
@@ -196,14 +196,14 @@ export class ZlibStretches implements Stretches {
   }
 
   #endMember(end: number): void {
-    // A member without packed bytes would be read endlessly.
+    // A member without packed bytes would be read again endlessly.
     this.#at = end > this.#at ? end + this.#kind.trailerBytes : this.#bytes.length;
   }
 }
 
 // gzip members (RFC 1952).
 
-/** Truncated data are unpacked too. The missing records are found when the records are counted. */
+/** Truncated data is unpacked too. Counting the records reveals the missing ones. */
 const CUT = { finishFlush: constants.Z_SYNC_FLUSH };
 
 export const GZIP: ZlibKind = {
@@ -211,7 +211,7 @@ export const GZIP: ZlibKind = {
   whole: (part, options) => inflateRawSync(part, { ...CUT, ...options }),
   stream: (options) => createInflateRaw({ ...CUT, ...options }),
   windowBytes: () => 32 * 1024,
-  /** CRC-32 and size. */
+  /** CRC-32 and size of the unpacked data. */
   trailerBytes: 8,
 };
 
@@ -221,8 +221,8 @@ const FNAME = 8;
 const FCOMMENT = 16;
 
 /**
- * Returns the start of a gzip member's deflated data. Node's gunzip cannot be used: it fails on
- * bytes after the last member.
+ * Returns the start of a gzip member's deflated data. Node's gunzip cannot be used, because it
+ * fails if bytes follow the last member.
  */
 function gzipBody(bytes: Buffer, start: number): number {
   if (start + 10 > bytes.length || bytes.readUIntBE(start, 3) !== 0x1f8b08)
@@ -240,9 +240,10 @@ function gzipBody(bytes: Buffer, start: number): number {
   return at;
 }
 
-// zstd frames. Decoders keep a window in memory, as long as the reach of matches (RFC 8878, 3.1.1.1).
+// zstd frames. Decoders keep a window in memory that is as large as the maximum distance of a match
+// (RFC 8878, 3.1.1.1).
 
-/** Maximum window, zstd's default limit. Producers at level 22 use it even for small batches. */
+/** Maximum window as a power of 2, which is zstd's default. Producers at level 22 use it even for small batches. */
 const MAX_WINDOW_LOG = 27;
 const LEAST_WINDOW_LOG = 20;
 
@@ -255,7 +256,7 @@ const windowOf = (log: number) => ({ params: { [constants.ZSTD_d_windowLogMax]: 
 export const ZSTD: ZlibKind = {
   body: (_, at) => at,
   whole: (part, options) => zstdDecompressSync(part, { ...windowOf(MAX_WINDOW_LOG), ...options }),
-  // A stream may continue into the next frame, whose window must not exceed the room that was taken.
+  // A stream may continue into the next frame, whose window must not exceed the reserved room.
   stream: (options, frame) =>
     createZstdDecompress({ ...windowOf(logOf(windowBytes(frame))), ...options }),
   windowBytes,

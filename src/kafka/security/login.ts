@@ -1,6 +1,7 @@
 /**
- * Logins, as kafkajs's authentication providers. They use the current password or token, and
- * distinguish a rejected login from a lost connection, while kafkajs reports both as rejected.
+ * Logins, in the form of kafkajs's authentication providers. They use the current password or
+ * token. They distinguish a rejected login from a lost connection, while kafkajs reports both as
+ * rejected.
  */
 import { createHash, createHmac, pbkdf2, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -54,7 +55,7 @@ export function saslLogin(options: SaslOptions, tokens: TokenSource | undefined)
 
 type PasswordLogin = Exclude<SaslOptions, { mechanism: 'oauthbearer' }>;
 
-/** Minimum of RFC 7677, and a maximum, since more rounds would occupy this process for minutes. */
+/** Minimum of RFC 7677, and a maximum because more rounds would occupy this process for minutes. */
 const MIN_ROUNDS = 4_096;
 const MAX_ROUNDS = 1_000_000;
 const derive = promisify(pbkdf2);
@@ -95,7 +96,7 @@ async function proveScram(login: PasswordLogin, send: Send): Promise<void> {
   const answer = await send(`${last},p=${Buffer.from(proof).toString('base64')}`);
   const expected = hmac(hmac(salted, 'Server Key'), transcript).toString('base64');
   if (answer.split(',')[0] !== `v=${expected}`)
-    throw new Error('its signature does not prove that it knows the password');
+    throw new Error('its signature does not match the password');
 }
 
 /**
@@ -113,7 +114,8 @@ async function sendToken(
   try {
     const answer = await send(`n,,\x01auth=Bearer ${token}\x01${pairs.join('')}\x01`);
     if (answer === '') return;
-    // {"status":"invalid_token",…}: only this word is kept, so that nothing repeats the token.
+    // Keeps only the status word of a response such as {"status":"invalid_token",…}, so that
+    // nothing repeats the token.
     reason = /"status"\s*:\s*"([a-z_]{1,40})"/.exec(answer)?.[1] ?? '';
     await send('\x01');
     throw new TokenRefusal(reason);

@@ -1,27 +1,27 @@
 /** Options of TLS and of the login for connections to brokers. */
-import type { HttpExchange } from '../../core/ports/http.ts';
+import type { HttpPool } from '../../../packages/client/src/http/http.ts';
 
 export interface TlsOptions {
-  /** PEM files of authorities. If empty, those of Node.js are trusted. */
+  /** PEM files of trusted authorities. If empty, the ones built into Node.js are trusted. */
   readonly ca: readonly string[];
-  /** PEM files for brokers that require a client certificate. Both are set, or neither. */
+  /** PEM files of the client certificate and its key, if brokers require them. Either both are set or neither. */
   readonly certificate?: string | undefined;
   readonly key?: string | undefined;
-  /** Called each time that the files are read. */
+  /** Returns the key's passphrase. Called each time the files are read. */
   readonly keyPassphrase?: (() => Promise<string>) | undefined;
-  /** Name that the brokers' certificates must have, instead of the host in the address. */
+  /** Host name that the brokers' certificates must have, instead of the host in their address. */
   readonly serverName?: string | undefined;
 }
 
 export interface TokenOptions {
   readonly endpoint: string;
   readonly clientId: string;
-  /** Called for each request. */
+  /** Returns the client secret. Called for each request. */
   readonly clientSecret: () => Promise<string>;
   readonly scope?: string | undefined;
   readonly parameters: Readonly<Record<string, string>>;
   /** Opens a connection to the token endpoint for one request. @throws Error whose message may be shown */
-  readonly open: () => HttpExchange;
+  readonly open: () => HttpPool;
   readonly timeoutMs: number;
 }
 
@@ -29,7 +29,7 @@ export type SaslOptions =
   | {
       readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
       readonly username: string;
-      /** Called for each login. */
+      /** Returns the password. Called for each login. */
       readonly password: () => Promise<string>;
     }
   | {
@@ -38,8 +38,8 @@ export type SaslOptions =
       readonly extensions: Readonly<Record<string, string>>;
     };
 
-/** Owner of a certificate. Of several brokers or authorities, the first expiry is reported. */
+/** Owner of a certificate. If there are several brokers or authorities, the first expiry is reported. */
 export type CertificateOwner = 'client' | 'ca' | 'broker';
 
-/** Receives the expiry (ms since the epoch) when files are read, and when a broker presents its certificate. */
+/** Receives the expiry (ms since the epoch) whenever files are read or a broker presents its certificate. */
 export type ExpiryObserver = (owner: CertificateOwner, expiresAtMs: number) => void;

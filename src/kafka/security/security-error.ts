@@ -1,6 +1,6 @@
 /** Remedies for failed TLS handshakes, by the codes and messages of Node and OpenSSL. */
 
-/** Failure to reach a protected cluster, in one sentence that names the option to change. Never contains a secret. */
+/** Failure to reach a secured cluster, in one sentence with the option to change. Never contains a secret. */
 export class SecurityError extends Error {
   override readonly name = 'SecurityError';
   /** kafkajs retries an error only if this is true. */
@@ -16,13 +16,13 @@ export class SecurityError extends Error {
 }
 
 interface TlsOptionNames {
-  /** Option with the authorities. */
+  /** Name of the option with the authorities. */
   readonly ca: string;
-  /** Option with the expected name. */
+  /** Name of the option with the expected host name. */
   readonly name: string;
 }
 
-/** Node's message for a connection closed in the handshake. Its code is the same for every cut connection. */
+/** Node's message for a connection closed during the handshake. The error code does not show at which stage it was. */
 export const CLOSED_IN_HANDSHAKE = /before secure TLS connection was established/;
 
 const NO_TLS =
@@ -42,7 +42,7 @@ const REMEDIES: readonly (readonly [RegExp, string | ((names: TlsOptionNames) =>
   [
     /^CERT_HAS_EXPIRED/,
     ({ ca }) =>
-      `its certificate or authority has expired: renew it there (or the file of ${ca} here)`,
+      `its certificate or authority has expired: renew it on the server, or renew the file of ${ca}`,
   ],
   [/^CERT_NOT_YET_VALID/, 'its certificate is not valid yet: check the clock of this machine'],
   [
@@ -67,7 +67,7 @@ const REMEDIES: readonly (readonly [RegExp, string | ((names: TlsOptionNames) =>
   ],
 ];
 
-/** Returns the remedy, or undefined if TLS was not the reason. */
+/** Returns the remedy for an error, or undefined if TLS was not the cause. */
 export function tlsRemedy(error: unknown, names: TlsOptionNames): string | undefined {
   const { code = '', message = '' } = error as { code?: unknown; message?: string };
   const text = `${code} ${message}`;

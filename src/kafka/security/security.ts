@@ -1,4 +1,4 @@
-/** TLS and logins of a process for its connections to brokers, shared by all its clients. */
+/** TLS and logins for connections to brokers. Shared by all Kafka clients of the process. */
 import type { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
@@ -16,45 +16,30 @@ const OWNERS: Readonly<Record<CertificateOwner, string>> = {
   broker: "a broker's certificate",
 };
 
-/** Observer of certificates. Warns once about each certificate that expires soon. */
-export class ExpiryWatch {
-  readonly #logger: Logger;
-  readonly #observe: ExpiryObserver;
-  readonly #now: () => number;
-  readonly #warned = new Set<string>();
-  /** Expiry by owner, then by place (ms since the epoch). */
-  readonly #ends = new Map<CertificateOwner, Map<string, number>>();
-
-  constructor(logger: Logger, observe: ExpiryObserver, now: () => number = Date.now) {
-    this.#logger = logger;
-    this.#observe = observe;
-    this.#now = now;
-  }
-
-  /** @param where `host:port` of a broker, or subject of an authority */
-  seen(
-    owner: CertificateOwner,
-    certificate: X509Certificate,
-    where = owner === 'ca' ? (certificate.subject ?? '') : '',
-  ): void {
+/** Returns an observer of certificates, which warns once about each that expires soon. */
+export function expiryWatch(logger: Logger, observe: ExpiryObserver) {
+  const warned = new Set<string>();
+  /** Expiry by owner, then by broker or subject of an authority (ms since the epoch). */
+  const ends = new Map<CertificateOwner, Map<string, number>>();
+  return (owner: CertificateOwner, certificate: X509Certificate, broker?: string): void => {
     const endsMs = Date.parse(certificate.validTo);
-    const ends = this.#ends.get(owner) ?? new Map<string, number>();
-    this.#ends.set(owner, ends.set(where, endsMs));
-    this.#observe(owner, Math.min(...ends.values()));
-    const leftMs = endsMs - this.#now();
-    if (leftMs > SOON_MS || this.#warned.has(certificate.fingerprint256)) return;
-    this.#warned.add(certificate.fingerprint256);
-    const until = new Date(endsMs).toISOString();
-    this.#logger.warn(
-      { until, ...(where === '' || owner === 'ca' ? {} : { broker: where }) },
+    const place = broker ?? (owner === 'ca' ? (certificate.subject ?? '') : '');
+    const own = ends.get(owner) ?? new Map<string, number>();
+    ends.set(owner, own.set(place, endsMs));
+    observe(owner, Math.min(...own.values()));
+    const leftMs = endsMs - Date.now();
+    if (leftMs > SOON_MS || warned.has(certificate.fingerprint256)) return;
+    warned.add(certificate.fingerprint256);
+    logger.warn(
+      { until: new Date(endsMs).toISOString(), broker },
       leftMs <= 0
         ? `${OWNERS[owner]} has expired`
         : `${OWNERS[owner]} expires in ${Math.ceil(leftMs / 86_400_000)} days: replace it`,
     );
-  }
+  };
 }
 
-/** Interval at which the files are checked without new connections, because certificates may expire meanwhile. */
+/** Interval at which the files are checked even without new connections, because certificates may expire meanwhile. */
 const LOOK_MS = 3_600_000;
 
 interface SecurityOptions {
@@ -69,17 +54,15 @@ export class Security {
   readonly #options: SecurityOptions;
   readonly #tls: TlsMaterial | undefined;
   readonly #tokens: TokenSource | undefined;
-  readonly #expiry: ExpiryWatch;
+  readonly #seen: ReturnType<typeof expiryWatch>;
   readonly #look: NodeJS.Timeout | undefined;
 
   constructor(options: SecurityOptions, logger: Logger, observe: ExpiryObserver) {
     const { tls, sasl } = options;
     this.#options = options;
-    this.#expiry = new ExpiryWatch(logger, observe);
+    this.#seen = expiryWatch(logger, observe);
     if (tls !== undefined) {
-      this.#tls = new TlsMaterial(tls, logger, (owner, certificate) =>
-        this.#expiry.seen(owner, certificate),
-      );
+      this.#tls = new TlsMaterial(tls, logger, this.#seen);
       this.#look = setInterval(() => void this.prepare().catch(() => undefined), LOOK_MS).unref();
     }
     if (sasl?.mechanism === 'oauthbearer')
@@ -99,22 +82,22 @@ export class Security {
     return this.#tls !== undefined;
   }
 
-  /** Reads changed TLS files. Called before each new connection. @throws SecurityError as long as none were usable */
+  /** Reads changed TLS files. Called before each connection. @throws SecurityError before there were usable files */
   async prepare(): Promise<void> {
     await this.#tls?.refresh();
   }
 
-  /** Options of tls.connect, after `prepare`. */
+  /** Options for tls.connect. Call `prepare` before. */
   get tls(): ConnectionOptions {
     return this.#tls?.connection ?? {};
   }
 
-  /** Observes the expiry of a broker's certificate. */
+  /** Reports the expiry of a broker's certificate after the handshake. */
   watch(socket: Socket, broker: string): void {
     if (this.#tls === undefined) return;
     socket.once('secureConnect', () => {
       const certificate = (socket as TLSSocket).getPeerX509Certificate();
-      if (certificate !== undefined) this.#expiry.seen('broker', certificate, broker);
+      if (certificate !== undefined) this.#seen('broker', certificate, broker);
     });
   }
 

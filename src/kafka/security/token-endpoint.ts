@@ -1,16 +1,16 @@
 /** Token requests with the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4). */
-import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
-import { type HttpExchange, isProxyFailure } from '../../core/ports/http.ts';
+import { tryParseJson } from '../../../packages/client/src/base/json/parse-json.ts';
+import { NetworkError } from '../../../packages/client/src/http/network-error.ts';
 import type { TokenOptions } from './options.ts';
 import { SecurityError, tlsRemedy } from './security-error.ts';
 
 export interface KafkaToken {
-  /** Must never reach a log or an error. */
+  /** The token. It must never reach a log or an error. */
   readonly value: string;
   readonly lifetimeMs: number;
 }
 
-/** Lifetime assumed for a token without an expiry. */
+/** Assumed lifetime of a token without an expiry. */
 const UNKNOWN_LIFETIME_MS = 60_000;
 
 /** Requests a token. @throws SecurityError that names the endpoint's host and the option to check */
@@ -57,21 +57,12 @@ async function post(
   };
   const request = { url: new URL(endpoint), headers, body: Buffer.from(String(form)) };
   // Requests are many minutes apart, so that a kept connection would be dead by the next one.
-  const http = opened(options);
+  const http = options.open();
   try {
     const answer = await http.send({ method: 'POST', ...request }, signal);
     return { status: answer.status, body: await answer.text() };
   } finally {
     await http.close();
-  }
-}
-
-function opened({ open }: TokenOptions): HttpExchange {
-  try {
-    return open();
-  } catch (error) {
-    const { message } = error as Error;
-    throw new Error(`${message}; check kafka.sasl.oauth.ca, HTTPS_PROXY and NO_PROXY`);
   }
 }
 
@@ -85,16 +76,19 @@ function notReached(
   const names = { ca: 'kafka.sasl.oauth.ca', name: 'kafka.sasl.oauth.tokenEndpoint' };
   const tls = tlsRemedy(error, names);
   const why = late ? `it did not respond within ${timeoutMs} ms` : (code ?? message);
-  const remedy = isProxyFailure(error)
+  const isProxy = error instanceof NetworkError && error.failure === 'proxy_failed';
+  const remedy = isProxy
     ? 'the proxy refused the request: check HTTPS_PROXY and NO_PROXY'
-    : (tls ?? 'check kafka.sasl.oauth.tokenEndpoint, and that it can be reached from here');
+    : error instanceof TypeError
+      ? 'check kafka.sasl.oauth.ca, HTTPS_PROXY and NO_PROXY'
+      : (tls ?? 'check kafka.sasl.oauth.tokenEndpoint, and that it can be reached from here');
   return new SecurityError(`no token for Kafka from ${host}: ${why}; ${remedy}`, {
-    // A missing file may be in the middle of a replacement.
+    // The cause may be a file that is being replaced.
     retriable: tls === undefined,
   });
 }
 
-/** Remedies by status and error code. The first match applies. */
+/** Remedies by status and error code. The first matching entry applies. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/invalid_(scope|target)/, 'check kafka.sasl.oauth.scope and kafka.sasl.oauth.parameters'],
   [
@@ -106,7 +100,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
 ];
 
 function refusal(host: string, status: number, { error }: Record<string, unknown>): SecurityError {
-  // A code of RFC 6749, section 5.2. Never the description, which may repeat what was sent.
+  // Uses only an error code of RFC 6749, section 5.2. The description may repeat what was sent.
   const code = typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? ` ${error}` : '';
   const answer = `${status}${code}`;
   const retriable = status === 429 || status === 408 || status >= 500;
@@ -124,13 +118,7 @@ function lifetimeOf(expiresIn: unknown, token: string): number {
 }
 
 /** Returns the fields of a JSON object, or an empty object for other text. */
-function jsonObject(text: string): Record<string, unknown> {
-  try {
-    return { ...(parseJson(text) as object) };
-  } catch {
-    return {};
-  }
-}
+const jsonObject = (text: string): Record<string, unknown> => Object(tryParseJson(text));
 
 /** Encodes the client id or secret like a form value, as RFC 6749, section 2.3.1 requires. */
 const formEncoded = (text: string): string => new URLSearchParams({ _: text }).toString().slice(2);

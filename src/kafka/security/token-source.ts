@@ -1,18 +1,18 @@
-/** Source of the token for all connections. It replaces the token before it expires. */
+/** Source of the token for all connections. Replaces the token before it expires. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { SecurityError } from './security-error.ts';
 import type { KafkaToken } from './token-endpoint.ts';
 
-/** Share of its lifetime after which a token is replaced while it is still valid. */
+/** Share of a token's lifetime after which it is replaced, although it is still valid. */
 const REPLACE_AT = 0.8;
-/** Last share of a token's lifetime in which it is not used, at most MAX_MARGIN_MS, because a login takes time. */
+/** Last share of a token's lifetime, at most MAX_MARGIN_MS, in which it is not used, because a login takes time. */
 const MARGIN = 0.1;
 const MAX_MARGIN_MS = 10_000;
-/** Attempts per request, and maximum of the first pause between them. */
+/** Number of attempts per request, and maximum pause after the first attempt. */
 const ATTEMPTS = 3;
 const FIRST_WAIT_MS = 250;
-/** Pause between attempts to replace a token that is still valid. */
+/** Minimum pause between attempts to replace a token that is still valid. */
 const QUIET_MS = 15_000;
 
 interface KeptToken {
@@ -47,7 +47,7 @@ export class TokenSource {
     };
   }
 
-  /** Returns a token that is valid for a login at this time. @throws SecurityError */
+  /** Returns a token that is valid long enough for a login. @throws SecurityError */
   async token(): Promise<string> {
     const nowMs = this.#parts.now();
     const kept = this.#kept;

@@ -12,11 +12,11 @@ import {
 import { compileType, type TypeSource } from '../../events/type-mapping.ts';
 import { LINE_BYTES } from './json-lines.ts';
 
-/** Mapping of an event. Strings are expressions (docs/mapping.md). */
+/** Options of the decoder. Strings are expressions (docs/mapping.md). */
 export interface ImportMapping extends DecoderOptions {
-  /** Format of the values. Default JSON. */
+  /** Format of the record values. Default: JSON. */
   readonly format?: EventFormat;
-  /** Type of the record. */
+  /** Import type of the record. */
   readonly type: TypeSource;
   /** Expression for the data object. */
   readonly data: string;
@@ -26,7 +26,7 @@ export interface ImportMapping extends DecoderOptions {
   readonly maxLineBytes: number;
 }
 
-/** Content type in the engine. Records of all types share a file, so they share a buffer. */
+/** Content type in the engine. One file may have records of all import types, so all share a buffer. */
 const IMPORT_TYPE = 'import';
 /** Maximum number of members and elements in a record's data, at all levels. */
 const MAX_VALUES = 2 ** 18;

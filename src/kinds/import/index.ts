@@ -24,7 +24,7 @@ import { JsonLines } from './json-lines.ts';
 
 interface ReceiptFacts {
   readonly status: 'SUCCESS' | 'ERROR';
-  /** Status in the service's spelling; null if it reported none. */
+  /** Status in the service's spelling. null if the service reported none. */
   readonly importStatus: string | null;
   readonly error: RecordError | undefined;
 }
@@ -43,8 +43,9 @@ export function receiptOf(
   return terminalRecord(topic, source, members, job);
 }
 
-// Status check of imports. Its path is configured, since the interface does not define it. A wrong
-// path returns 404 too; treating that as a missing import would resubmit every import endlessly.
+// Status checks of imports. Their path is configured, because the API does not define it. A wrong
+// path returns 404 too, and treating that as a missing import would resubmit every import
+// endlessly.
 
 const STATES = {
   WAITING_FOR_UPLOAD: 'waiting_for_upload',
@@ -53,57 +54,51 @@ const STATES = {
   FAILED: 'failed',
 } as const satisfies Record<string, RemoteState>;
 
-class StatusCheck {
-  readonly #service: ImportService;
+/** The returned function throws ServiceError `not_found` if no import can be found at all, or the signal's reason. */
+function statusCheck(
+  service: ImportService,
+): (importId: string, signal: AbortSignal) => Promise<RemoteStatus> {
   /** Control: an import that is created only to be queried. It is never uploaded and costs nothing. */
-  #control: string | undefined;
+  let control: string | undefined;
   /** True if an import was found since the control was created. The service may then have dropped the control. */
-  #foundSince = false;
+  let foundSince = false;
 
-  constructor(service: ImportService) {
-    this.#service = service;
-  }
-
-  /** @throws ServiceError `not_found` if no import can be found at all; the signal's reason */
-  async status(importId: string, signal: AbortSignal): Promise<RemoteStatus> {
-    try {
-      const rawState = await this.#find(importId, signal);
-      const status = normaliseImportStatus(rawState);
-      return { state: status === undefined ? 'unknown' : STATES[status], rawState };
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-      await this.#findControl(signal);
-      return { state: 'missing', rawState: `HTTP ${error.status ?? 404}` };
-    }
-  }
-
-  async #find(importId: string, signal: AbortSignal): Promise<string> {
-    const { rawStatus } = await this.#service.getImport(importId, { signal });
-    this.#foundSince = true;
+  async function find(importId: string, signal: AbortSignal): Promise<string> {
+    const { rawStatus } = await service.getImport(importId, { signal });
+    foundSince = true;
     return rawStatus;
   }
 
   /** Queries the control, which exists unless the path is wrong or the service dropped it. */
-  async #findControl(signal: AbortSignal): Promise<void> {
+  async function findControl(signal: AbortSignal): Promise<void> {
+    if (control === undefined) {
+      control = (await service.createImport({ signal })).importId;
+      foundSince = false;
+    }
     try {
-      await this.#find(this.#control ?? (await this.#createControl(signal)), signal);
+      await find(control, signal);
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      if (this.#foundSince) {
-        await this.#createControl(signal);
-        return await this.#findControl(signal);
-      }
-      throw error.restated(
-        `${error.message}. An import created as a control is not found either: check service.importPath`,
-      );
+      if (!foundSince)
+        throw error.restated(
+          `${error.message}. An import created as a control is not found either: check service.importPath`,
+        );
+      control = undefined;
+      await findControl(signal);
     }
   }
 
-  async #createControl(signal: AbortSignal): Promise<string> {
-    this.#control = (await this.#service.createImport({ signal })).importId;
-    this.#foundSince = false;
-    return this.#control;
-  }
+  return async (importId, signal) => {
+    try {
+      const rawState = await find(importId, signal);
+      const status = normaliseImportStatus(rawState);
+      return { state: status === undefined ? 'unknown' : STATES[status], rawState };
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      await findControl(signal);
+      return { state: 'missing', rawState: `HTTP ${error.status ?? 404}` };
+    }
+  };
 }
 
 function isNotFound(error: unknown): error is ServiceError {
@@ -111,7 +106,7 @@ function isNotFound(error: unknown): error is ServiceError {
 }
 
 export interface ImportOptions extends ImportMapping {
-  /** The source topic. */
+  /** Name of the source topic. */
   readonly topic: string;
 }
 
@@ -121,7 +116,6 @@ const SLICE = 1024;
 /** Creates the pipeline kind. @throws RangeError for an invalid expression */
 export function importKind(options: ImportOptions, service: ImportService): PerItemKind {
   const { topic } = options;
-  const statusCheck = new StatusCheck(service);
   return {
     name: 'import',
     prepare: (records, signal) => options.format?.prepare?.(records, signal),
@@ -137,9 +131,9 @@ export function importKind(options: ImportOptions, service: ImportService): PerI
       await service.upload(job.uploadUrl, body, { contentType: CONTENT_TYPES.jsonl, signal });
     },
 
-    status: (remoteId, signal) => statusCheck.status(remoteId, signal),
+    status: statusCheck(service),
 
-    // A complete import has imported all its records. The items only determine the receipts' destination.
+    // A complete import contains all its records. The items only determine the keys and headers of the receipts.
     async *outcomes(items, { rawState }, job, signal) {
       for (let from = 0; from < items.length; from += SLICE) {
         signal.throwIfAborted();

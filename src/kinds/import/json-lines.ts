@@ -8,7 +8,7 @@ import type { ContentItem } from '../../core/record.ts';
 const BEFORE_TYPE = Buffer.from('{"type":');
 const BEFORE_DATA = Buffer.from(',"data":');
 const END = Buffer.from('}\n');
-/** Bytes of a line without its type and data. */
+/** Bytes of a line in addition to its type and data. */
 export const LINE_BYTES: number = BEFORE_TYPE.length + BEFORE_DATA.length + END.length - 1;
 
 /** Writes a line for each item, as compact JSON without line ends. */

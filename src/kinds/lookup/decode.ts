@@ -17,21 +17,21 @@ import {
   type RecordDecoder,
 } from '../../events/record-decoder.ts';
 
-/** Mapping of an event. Strings are expressions (docs/mapping.md). */
+/** Options of the decoder. Strings are expressions (docs/mapping.md). */
 export interface LookupMapping extends DecoderOptions {
-  /** Format of the values. Default JSON. */
+  /** Format of the record values. Default: JSON. */
   readonly format?: EventFormat;
-  /** Expression for the id. If undefined, the value is the id, and the event is `{content: ID}`. */
+  /** Expression for the id. If undefined, the whole value is the id, and the event is `{content: ID}`. */
   readonly decisionId: string | undefined;
 }
 
 /** Content type in the engine, because lookups have none. */
 const LOOKUP_TYPE = 'lookup';
 
-/** Maximum length of an id, which is part of a URL. */
+/** Maximum length of an id. Ids are parts of URLs. */
 const MAX_ID_LENGTH = 1024;
 
-/** Format of values that are ids, surrounded by optional blanks. */
+/** Format of values that consist of an id, with optional blanks around it. */
 const WHOLE_VALUE: Pick<EventFormat, 'read' | 'cost'> = {
   cost: textCost,
   read({ value }) {

@@ -1,4 +1,4 @@
-/** Lookup kind: takes decision ids, and publishes their decisions once these are no longer pending. */
+/** Lookup kind: reads decision ids, and publishes the decisions once they are no longer pending. */
 
 import { textOfString } from '../../../packages/client/src/base/json/json-text.ts';
 import { LogOnce, LogSeldom } from '../../../packages/client/src/base/log-limits.ts';
@@ -15,7 +15,7 @@ import { createLookupDecoder, type LookupMapping } from './decode.ts';
 
 // Looked-up decisions (contracts/looked-up-decision.schema.json).
 
-/** Returns a looked-up decision. @param topic the source topic @param decision undefined if none was found */
+/** Returns a looked-up decision. @param topic the source topic @param decision undefined if there is none */
 export function lookedUpDecision(
   topic: string,
   item: ContentItem,
@@ -33,25 +33,25 @@ export function lookedUpDecision(
   return terminalRecord(topic, item, members, job);
 }
 
-/** Maximum number of remembered ids, of about 150 bytes each. */
+/** Maximum number of remembered ids. Each takes about 150 bytes. */
 const MOST = 10_000;
-/** Time in ms from the end of the grace period until an id is forgotten. Longer than `review.poll`. */
+/** Time in ms from the end of an id's grace period until the id is forgotten. Longer than `review.poll`. */
 const FORGET_MS = 7_200_000;
 
-/** Grace period for unknown and rejected ids, which may both be transient. */
+/** Grace period of ids for which the service has no decision, or which it rejects. Both may be transient. */
 export class Grace {
   readonly #graceMs: number;
   readonly #most: number;
-  /** Start in ms of the uninterrupted series of such responses, by id. The oldest entry is first. */
+  /** By id, the time in ms at which its uninterrupted series of such responses began. The oldest is first. */
   readonly #sinceMs = new Map<string, number>();
 
-  /** @param graceMs time in ms after which such responses are final */
+  /** @param graceMs duration of a series after which the response is final */
   constructor(graceMs: number, most = MOST) {
     this.#graceMs = graceMs;
     this.#most = most;
   }
 
-  /** Records another such response. @returns true if it is final */
+  /** Records that an id was unknown or rejected again. @returns true if that is final */
   isOver(place: string, nowMs: number): boolean {
     const sinceMs = this.#sinceMs.get(place) ?? this.#begin(place, nowMs);
     if (nowMs - sinceMs < this.#graceMs) return false;
@@ -64,7 +64,7 @@ export class Grace {
     this.#sinceMs.delete(place);
   }
 
-  /** Starts a series. If there is no room, it starts later, so its end may be late but never early. */
+  /** Starts a series. If the map is full, a later response starts it, so it may end late but never early. */
   #begin(place: string, nowMs: number): number {
     if (this.#sinceMs.size >= this.#most) this.#forget(nowMs);
     if (this.#sinceMs.size < this.#most) this.#sinceMs.set(place, nowMs);
@@ -80,23 +80,23 @@ export class Grace {
 }
 
 export interface LookupOptions extends LookupMapping {
-  /** The source topic. */
+  /** Name of the source topic. */
   readonly topic: string;
-  /** Time in ms without interruption after which an unknown or rejected id is given up. */
+  /** Grace period in ms. An id that is unknown or rejected for this long without interruption is given up. */
   readonly graceMs: number;
-  /** Kind of terminal record for an unknown or rejected id. */
+  /** Terminal record for an id that is given up. */
   readonly onFailure: 'error' | 'dead-letter';
   /** Monotonic clock, ms. */
   readonly monotonic: () => number;
-  /** Returns globally unique ids for jobs, because the service has no ids for lookups. */
+  /** Returns a globally unique id for a job. The service has no ids for lookups. */
   readonly newId: () => string;
-  /** Called once for each unknown status. Such a decision is treated as pending. */
+  /** Called once for each status that the API does not define. Such a decision is treated as pending. */
   readonly onNotice?: (status: string) => void;
-  /** Called for invalid responses, limited per decision. The message names the call and the cause. */
+  /** Called for invalid responses, but not for each. The message contains the call and the cause. */
   readonly onBadAnswer?: (message: string) => void;
 }
 
-/** Number of concurrent lookups of a job. The client limits those of the process. */
+/** Number of concurrent lookups of a job. The client limits all concurrent calls of the process. */
 const AT_ONCE = 16;
 const MAX_NOTICES = 100;
 
@@ -106,7 +106,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
   const notices = new LogOnce(MAX_NOTICES);
   const grace = new Grace(options.graceMs);
   const badAnswers = new LogSeldom();
-  /** Last decision that was found. */
+  /** Decision that was found most recently. */
   let found: { readonly id: string; readonly atMs: number } | undefined;
 
   function isPending(rawStatus: string): boolean {
@@ -137,8 +137,8 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
   }
 
   /**
-   * Before an id is given up, checks that a previously found decision can still be found. Otherwise
-   * the service, or a gateway in front of it, fails for all ids.
+   * Checks that a decision found earlier can still be found, before an id is given up. Otherwise
+   * the service, or a gateway before it, fails for all ids.
    * @throws ServiceError
    */
   async function mustFindKnown(id: string, signal: AbortSignal): Promise<void> {
@@ -158,7 +158,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
     }
   }
 
-  /** Looks up a decision. @returns undefined while it is pending. @throws ServiceError */
+  /** Looks up a decision. @returns undefined if it is pending @throws ServiceError */
   async function lookUp(
     item: ContentItem,
     job: () => JobContext,
@@ -211,12 +211,12 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
     prepare: (records, signal) => options.format?.prepare?.(records, signal),
     ...createLookupDecoder(options),
     rows: () => new NoRows(),
-    // There is nothing to create: the job consists of ids in the source topic.
+    // Nothing is created at the service, because the job consists of ids in the source topic.
     create: async () => ({ remoteId: options.newId(), uploadUrl: '' }),
     upload: async () => {},
     status: async () => ({ state: 'finished', rawState: 'FINISHED' }),
 
-    // A failing id must not block later ids. If all lookups fail, the service is unavailable.
+    // A failing id must not block later ids. If all lookups fail, the service counts as unavailable.
     async *outcomes(items, _status, job, signal, last) {
       let failure: PromiseRejectedResult | undefined;
       for (let from = 0; from < items.length; from += AT_ONCE) {
@@ -233,7 +233,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
       if (failure !== undefined) throw failure.reason;
     },
 
-    // The decision id is only in the source record.
+    // The decision id exists only in the source record.
     outcomeOf: () => undefined,
     failure: (item, error, job) => lookedUpDecision(topic, item, undefined, error, job),
   };

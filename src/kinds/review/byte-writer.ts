@@ -5,14 +5,14 @@ const POINT = 0x2e;
 const ZERO = 0x30;
 const LETTER_Z = 0x5a;
 
-/** Maximum size copied here. A call of Node costs as much as copying these bytes. */
+/** Maximum size to copy byte by byte here. A call of Buffer.copy costs as much as copying this many bytes. */
 const FEW_BYTES = 36;
-/** Numbers below this, of nine digits, fit into 32 bits. */
+/** Numbers below this (nine digits) fit into 32 bits. */
 const BILLION = 1_000_000_000;
 const DAY_MS = 86_400_000;
 
 export class ByteWriter {
-  /** Buffer to write to. The caller ensures that there is room. */
+  /** Buffer to write to. The caller ensures that it has enough room. */
   to: Buffer = Buffer.alloc(0);
   /** Offset of the next byte. */
   at = 0;
@@ -45,8 +45,8 @@ export class ByteWriter {
   }
 
   /**
-   * Writes an instant in the form of Date.toISOString. Caches the text of the last date.
-   * @param ms time since the epoch, not negative, within the range of a date
+   * Writes an instant in the format of Date.toISOString. Caches the date part of the last instant.
+   * @param ms time since the epoch, not negative, within the range of Date
    */
   instant(ms: number): void {
     const day = Math.floor(ms / DAY_MS);

@@ -1,10 +1,10 @@
 /**
- * Rows of an upload, written as bytes as soon as an item is known: RFC 4180, UTF-8 without a byte
- * order mark, lines that end in CRLF.
+ * CSV rows of an upload: RFC 4180, UTF-8 without a byte order mark, CRLF line ends. Each row is
+ * encoded as soon as its item is added.
  *
- * The columns are `Content`, the columns for policies in order of first appearance, and the
- * connector's own column, the only one that is read from the results. A row is written with the
- * columns known so far; `finish` inserts the commas of later columns, whose cells are empty.
+ * The columns are `Content`, the policy columns in order of first appearance, and the connector's
+ * own column, the only one whose value is read back from the results. A row is written with the
+ * columns known at that time. `finish` inserts the commas of later columns, whose cells are empty.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -27,7 +27,7 @@ import { RowSeal } from './row-seal.ts';
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
-/** Size from which a cell is quoted without checking its bytes: readers skip quoted bytes faster. */
+/** Size from which a cell is quoted without checking its bytes, because readers skip quoted bytes faster. */
 const LONG = 64;
 
 /** Writes any bytes as a quoted cell. @param to buffer with room for twice the bytes and two more */
@@ -78,17 +78,14 @@ export class CsvRows implements RowSink {
   readonly #options: UploadOptions;
   readonly #slabs: Slabs;
   #columns: PolicyColumns;
-  /** Number of the current row. A row that fails has a number too. */
+  /** Number of the current row. A row that could not be written has a number too. */
   #row = 0;
-  /** Position in each row at which `finish` inserts commas, as an offset into the bytes of all rows. */
+  /** Offset at which `finish` inserts commas in each row. Offsets are relative to the bytes of all rows. */
   #cuts: number[] = [];
-  /** Number of policy columns written in each row. */
+  /** Number of policy columns that were written in each row. */
   #widths: number[] = [];
 
-  /**
-   * @param rowKey key that seals the references
-   * @param part reused for each row; several uploads may share it
-   */
+  /** @param rowKey key that seals the reference column @param part reused for each row; several uploads may share it */
   constructor(options: UploadOptions, pool: BufferPool, rowKey: string, part = new EventPart()) {
     this.rowKey = rowKey;
     this.#seal = new RowSeal(rowKey);
@@ -104,7 +101,7 @@ export class CsvRows implements RowSink {
   }
 
   add(item: ContentItem): void {
-    // A failed row may leave an empty column, but nothing else.
+    // A row that could not be written may leave an empty column, but nothing else.
     this.#slabs.dropRow();
     this.#write(item, this.#row++);
   }
@@ -182,7 +179,7 @@ export class CsvRows implements RowSink {
     this.#text(bytes, start, end, hasEscapes);
   }
 
-  /** Writes a JSON string as text, replacing what a cell cannot contain. */
+  /** Writes a JSON string as a cell, replacing characters that a cell cannot contain. */
   #text(bytes: Buffer, start: number, end: number, hasEscapes: boolean): void {
     if (!hasEscapes) {
       this.#cell(bytes, start + 1, end - 1, true);
@@ -194,7 +191,7 @@ export class CsvRows implements RowSink {
     this.#cell(shown, 0, shown.length, false);
   }
 
-  /** Writes a metadata value: strings as text, others as JSON. */
+  /** Writes a metadata value. A string becomes its text, any other value its JSON. */
   #value({ metadata, bytes }: EventPart, member: number): void {
     const start = metadata.valueStart(member);
     const end = metadata.valueEnd(member);
@@ -210,7 +207,7 @@ export class CsvRows implements RowSink {
     slabs.at = write(from, start, end, slabs.buffer, slabs.at);
   }
 
-  /** Writes the sealed part, quoted because readers skip quoted bytes faster. */
+  /** Writes the sealed part. It is quoted, because readers skip quoted bytes faster. */
   #reference(part: EventPart): void {
     const slabs = this.#slabs;
     slabs.room(RowSeal.size(part) + 2);

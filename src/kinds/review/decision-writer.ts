@@ -1,6 +1,6 @@
 /**
- * Writer of decisions (contracts/decision.schema.json). Combines the part of the event, the
- * service's verdict and the facts of the job in an encoded record (record-bytes.ts).
+ * Writer of decisions (contracts/decision.schema.json). Combines the event's part, the service's
+ * verdict and the job's properties into an encoded record (record-bytes.ts).
  */
 import { varintSize, writeVarint } from '../../../packages/client/src/base/varint.ts';
 import { readRecord } from '../../core/bytes/record-bytes.ts';
@@ -11,7 +11,7 @@ import { errorJson, type RecordError } from '../terminal-record.ts';
 import { ByteWriter } from './byte-writer.ts';
 import { EventPart, type EventPartOptions } from './event-part.ts';
 
-/** Members of a decision that the service determines, as JSON. */
+/** Members of a decision that depend on the service's result, as JSON. */
 export interface Verdict {
   /** Value of `status`, optionally followed by `service_status`. */
   readonly status: Buffer;
@@ -41,12 +41,12 @@ const DASH = 0x2d;
 
 /** Bytes reserved for names, punctuation and numbers. */
 const FIXED_BYTES = 512;
-/** Usual size of the length before a value. */
+/** Usual size of the length field before a value. */
 const LENGTH_BYTES = 2;
 
 export class DecisionWriter {
   readonly #topic: string;
-  /** `{"id":"topic-` as JSON, and `topic-` as in a header. */
+  /** Start of each decision, `{"id":"topic-`, and the start of its event id, `topic-`. */
   readonly #start: Buffer;
   readonly #topicDash: Buffer;
   readonly #eventId: Buffer;
@@ -56,7 +56,7 @@ export class DecisionWriter {
   #batch: Buffer = NULL;
   #end: Buffer = NULL;
 
-  /** @param topic the source topic */
+  /** @param topic name of the source topic */
   constructor(topic: string) {
     this.#topic = topic;
     this.#start = Buffer.from(`{"id":${JSON.stringify(`${topic}-`).slice(0, -1)}`);
@@ -80,11 +80,11 @@ export class DecisionWriter {
   room({ end }: EventPart, { status, result, labels, error }: Verdict): number {
     const verdict = status.length + result.length + labels.length + error.length;
     const job = this.#start.length + this.#topicDash.length + this.#batch.length + this.#end.length;
-    // The key occurs in the record and in the source.
+    // The key occurs twice: as the record's key and in `source`.
     return FIXED_BYTES + 2 * end + verdict + job;
   }
 
-  /** Writes the decision of a part that was read before. @returns the offset of the next byte */
+  /** Writes the decision for an event part that was read before. @returns the offset of the next byte */
   write(
     part: EventPart,
     { status, result, labels, error }: Verdict,
@@ -133,7 +133,7 @@ export class DecisionWriter {
     return out.at;
   }
 
-  /** Returns the decision of an item without a result row. */
+  /** Returns the decision for an item that has no result row. */
   failure(
     item: ContentItem,
     error: RecordError,
@@ -179,7 +179,7 @@ export class DecisionWriter {
     }
   }
 
-  /** Writes the length of the value at `start`. @returns the distance by which the value moved */
+  /** Writes the length of the value at `start`. @returns the distance by which the value had to move */
   #length(start: number): number {
     const out = this.#out;
     const length = out.at - start - LENGTH_BYTES;

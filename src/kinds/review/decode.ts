@@ -17,17 +17,17 @@ import { compileType, type TypeSource } from '../../events/type-mapping.ts';
 
 /** Expressions for the parts of a content event (docs/mapping.md). */
 export interface MappingOptions extends DecoderOptions {
-  /** Format of the values. */
+  /** Format of the record values. */
   readonly format: EventFormat;
-  /** Text or URL to review. */
+  /** Expression for the text or URL to review. */
   readonly content: string;
-  /** Content type, which selects the batch. */
+  /** Source of the content type, which selects the batch. */
   readonly type: TypeSource;
   /** Types that may be submitted. Other types become dead letters. Absent if all are allowed. */
   readonly allowedTypes?: readonly string[] | undefined;
-  /** Metadata object. */
+  /** Expression for the metadata object. */
   readonly metadata: string;
-  /** Decision expected by the producer, a string. */
+  /** Expression for the decision that the producer expects, a string. */
   readonly expected: string;
   /** Maximum size of the content in bytes of UTF-8. */
   readonly maxContentBytes: number;
@@ -76,12 +76,12 @@ export function createDecoder(mapping: MappingOptions): RecordDecoder {
   });
 }
 
-/** Size of the quotes of a string. */
+/** Size of the quotes around a string. */
 const QUOTES = 2;
 
 type ExpectedMapping = Pick<MappingOptions, 'expected' | 'maxMetadataBytes'>;
 
-/** @throws RangeError for an invalid expression; the returned function throws MappingFailure */
+/** @throws RangeError for an invalid expression. The returned function throws MappingFailure */
 function compileExpected(
   { expected: text, maxMetadataBytes }: ExpectedMapping,
   input: EventInput,
@@ -103,7 +103,7 @@ function compileExpected(
 
 type ContentMapping = Pick<MappingOptions, 'content' | 'maxContentBytes'>;
 
-/** @throws RangeError for an invalid expression; the returned function throws MappingFailure */
+/** @throws RangeError for an invalid expression. The returned function throws MappingFailure */
 function compileContent(
   { content: text, maxContentBytes }: ContentMapping,
   input: EventInput,

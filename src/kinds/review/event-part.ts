@@ -24,11 +24,11 @@ import type { ContentItem, Header, JsonPart, RecordHeaders } from '../../core/re
 import { keyJson, MAX_DATE_MS } from '../terminal-record.ts';
 import { copied } from './byte-writer.ts';
 
-/** Bytes reserved before the body, for the key with which it is hashed. */
+/** Bytes reserved before the body for the key with which the body is hashed. */
 export const BODY_START = 16;
 /** Bytes reserved for numbers and lengths. */
 const NUMBERS_BYTES = 64;
-/** Memory for bodies: initial size, and maximum size that is kept for the next body. */
+/** Initial size of the memory for bodies, and maximum size that is kept for the next body. */
 const LEAST_BYTES = 4 * 1024;
 const KEPT_BYTES = 256 * 1024;
 
@@ -37,16 +37,16 @@ const BACKSLASH = 0x5c;
 const CONTENT = Buffer.from(',"content":');
 
 export interface EventPartOptions {
-  /** True to include the content, for a decision that repeats it. */
+  /** True to include the content, for decisions that repeat it. */
   readonly includeContent: boolean;
-  /** Headers of the item that the part omits. */
+  /** Names of the item's headers to leave out. */
   readonly withheldHeaders?: readonly string[];
 }
 
 export class EventPart {
-  /** Metadata members of the last item. Their positions refer to `bytes`. */
+  /** Metadata members of the last item, as positions in `bytes`. */
   readonly metadata = new CompactObject();
-  /** Contains the body at `BODY_START`. Valid until the next item or body. */
+  /** Buffer with the body at `BODY_START`. Valid until the next item or body. */
   bytes: Buffer = Buffer.alloc(LEAST_BYTES);
   end = BODY_START;
 
@@ -55,7 +55,7 @@ export class EventPart {
   replay = 0;
   /** -1 if there is no timestamp. */
   timestampMs = -1;
-  /** Positions of the parts. The key begins with its length at `keyStart`, and with its text at `keyText`. */
+  /** Positions in `bytes`. The key begins with its length at `keyStart`; its content begins at `keyText`. */
   keyStart = 0;
   keyText = 0;
   keyEnd = 0;
@@ -66,7 +66,7 @@ export class EventPart {
   headersStart = 0;
   headersEnd = 0;
 
-  /** Returns the memory of the next body. @param size maximum size of the body in bytes */
+  /** Returns the memory for the next body. @param size maximum size of the body in bytes */
   reserve(size: number): Buffer {
     const needed = BODY_START + size;
     if (needed > this.bytes.length || (this.bytes.length > KEPT_BYTES && needed <= KEPT_BYTES))
@@ -74,7 +74,7 @@ export class EventPart {
     return this.bytes;
   }
 
-  /** Encodes the part of an item. @throws TypeError if a header is neither bytes nor text */
+  /** Encodes the part of an item. @throws TypeError if a header is neither bytes nor a string */
   encode(item: ContentItem, { includeContent, withheldHeaders = [] }: EventPartOptions): void {
     const { key, outputKey = key, timestampMs, expected, metadata, content, headers: all } = item;
     const headers = all.length === 0 ? all : without(all, withheldHeaders);
@@ -113,7 +113,7 @@ export class EventPart {
     this.end = at;
   }
 
-  /** Finds the parts of the body in `bytes`, after `encode` wrote it or a seal authenticated it. */
+  /** Finds the values in the body, which `encode` has written or a seal has authenticated. */
   read(): void {
     const { bytes } = this;
     const cursor = { at: BODY_START };
@@ -142,7 +142,7 @@ function lengthOf(part: JsonPart | undefined): number {
   return part === undefined ? 0 : part.end - part.start;
 }
 
-/** Returns a JSON string in the form of JSON.stringify. */
+/** Returns a JSON string in the format of JSON.stringify. */
 function canonical(part: JsonPart): string {
   return JSON.stringify(textOfString(part));
 }
@@ -152,7 +152,7 @@ function writeText(to: Buffer, text: string, start: number): number {
   return text === '' ? at : at + to.write(text, at);
 }
 
-/** Removes the named headers, and the event id of a source record that is itself a decision. */
+/** Removes headers by name, and the event id that a source record has if it is itself a decision. */
 function without(headers: RecordHeaders, names: readonly string[]): RecordHeaders {
   const isOther = ([name]: Header) => name !== DEAD_LETTER_HEADERS.eventId && !names.includes(name);
   return headers.every(isOther) ? headers : headers.filter(isOther);

@@ -17,9 +17,9 @@ import { type CreateResultFileReader, resultFileReader } from './results/result-
 import type { ResultNotice } from './results/row-decisions.ts';
 
 export interface ReviewOptions extends Partial<MappingOptions & UploadOptions> {
-  /** The source topic. */
+  /** Name of the source topic. */
   readonly topic: string;
-  /** Called once for each deviation of the result files from the interface. */
+  /** Called once for each deviation of result files from the API. */
   readonly onNotice?: (notice: ResultNotice) => void;
   /** Default: a reader in the caller's thread. */
   readonly createReader?: CreateResultFileReader;
@@ -27,7 +27,7 @@ export interface ReviewOptions extends Partial<MappingOptions & UploadOptions> {
 
 /** Maximum number of notices to remember, so that each is reported only once. */
 const MAX_NOTICES = 1000;
-/** Maximum length of a column name in a notice: a name may be as long as a row. */
+/** Maximum length of a column name in a notice. A column name may be as long as a row. */
 const MAX_NOTICE_CHARACTERS = 100;
 
 /** Creates the pipeline kind. @throws RangeError for an invalid expression */
@@ -38,7 +38,7 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
   const read = createReader({ topic, resultColumn }, onceEach(options.onNotice ?? (() => {})));
   const part = new EventPart();
   const decisions = new DecisionWriter(topic);
-  /** True once a file had a final line end. From then on, a file without one counts as truncated. */
+  /** True once a file ended with a line end. From then on, a file without one counts as truncated. */
   let filesEndLines = false;
 
   return {
@@ -70,7 +70,7 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
         throw new ServiceError('protocol', 'the batch has no download address', {
           operation: 'download',
         });
-      // Once the caller has enough rows, it does not wait for a hanging download.
+      // Lets the caller stop once it has enough rows, without waiting for a hanging download.
       const enough = new AbortController();
       try {
         const call = { signal: AbortSignal.any([signal, enough.signal]) };
@@ -109,7 +109,7 @@ function remoteStatus({ rawStatus, downloadUrl, counts }: BatchState): RemoteSta
     ...(success === undefined || error === undefined ? {} : { expectedRows: success + error }),
   };
   if (state !== 'finished') return { ...reported, state };
-  // A finished batch without an address is polled again.
+  // A finished batch without a download address is polled again.
   if (downloadUrl === undefined) return { ...reported, state: 'pending', withoutResults: true };
   return { ...reported, state, resultUrl: downloadUrl };
 }

@@ -1,4 +1,4 @@
-/** Columns of one upload for policies, in order of first appearance. */
+/** Policy columns of one upload, in order of first appearance. */
 import type { CompactObject } from '../../../packages/client/src/base/json/compact-object.ts';
 import { textOfString } from '../../../packages/client/src/base/json/json-text.ts';
 import {
@@ -9,26 +9,26 @@ import { RESULT_COLUMNS } from '../../../packages/client/src/service/contract.ts
 
 export interface PolicyColumn {
   readonly header: string;
-  /** Metadata key as JSON; empty for the expected result. */
+  /** Metadata key as JSON. Empty for the column of the expected result. */
   readonly name: Buffer;
-  /** Number of the last row with this column, and the index of its metadata member there. */
+  /** Last row that has a value for this column, and the index of the metadata member with the value. */
   row: number;
   member: number;
-  /** Column that followed in an earlier row, and is likely to follow again. */
+  /** Column that followed this one in an earlier row. It is likely to follow again. */
   next: PolicyColumn | undefined;
 }
 
-/** Maximum number of columns in a file, for producers that use ids as keys. */
+/** Maximum number of columns in a file. It protects against producers that use ids as keys. */
 const MAX_COLUMNS = 200;
-/** Memory of a column in addition to its texts, in bytes. */
+/** Memory of a column in bytes, in addition to its strings. */
 const COLUMN_BYTES = 300;
 
 export class PolicyColumns {
   readonly list: PolicyColumn[] = [];
-  /** Column of the expected result. Undefined until a row has one. */
+  /** Column of the expected result. undefined until a row has an expected result. */
   expected: PolicyColumn | undefined;
   readonly #options: ColumnOptions;
-  /** Columns by the bytes of the name. */
+  /** Columns by the bytes of their metadata key. */
   readonly #byName = new Map<string, PolicyColumn>();
   #first: PolicyColumn | undefined;
   #heldBytes = 0;
@@ -42,7 +42,7 @@ export class PolicyColumns {
     return this.#heldBytes;
   }
 
-  /** Assigns the members of a row to columns, adding new ones. @param from buffer with the copied object */
+  /** Assigns the members of a row to columns, and adds missing columns. @param from buffer with the copied object */
   place(object: CompactObject, from: Buffer, row: number): void {
     if (this.#options.columns?.length === 0) return;
     let likely = this.#first;

@@ -14,15 +14,15 @@ import { BODY_START, type EventPart } from './event-part.ts';
 const VERSION = 0x61;
 const CODE_LENGTH = 16;
 const HEAD_LENGTH = 1 + CODE_LENGTH;
-/** Size in bytes of nearly all bodies, including the key before them. */
+/** Maximum size in bytes of nearly all bodies, including the key before them. */
 const USUAL_SIZE = BODY_START + 1024;
 const SPACE = 0x20;
 
-/** Views of one buffer, cached by size: a new view for each row would be garbage. */
+/** Views of one buffer, cached by size. Creating a view for each row would produce garbage. */
 let viewed: Buffer | undefined;
 let views: (Buffer | undefined)[] = [];
 
-/** Reason for which a row is rejected. */
+/** Reason for which a row is rejected if its code is wrong. */
 export const FORGED = 'the reference is not the one that was uploaded';
 
 export class RowSeal {
@@ -48,7 +48,7 @@ export class RowSeal {
     return at + to.write(part.bytes.toString('base64url', BODY_START, part.end), at, 'latin1');
   }
 
-  /** Reads bytes[start, end) into a part. @returns the reason if it is not authentic, without its text */
+  /** Reads the cell bytes[start, end) into a part. @returns the reason if it is not authentic, without quoting it */
   open(bytes: Buffer, cellStart: number, cellEnd: number, part: EventPart): string | undefined {
     let start = cellStart;
     let end = cellEnd;
@@ -63,7 +63,7 @@ export class RowSeal {
     const body = bytes.toString('latin1', bodyStart, end);
     part.end = BODY_START + to.write(body, BODY_START, 'base64url');
     const code = this.#codeOf(part);
-    // Compares all characters, so that the time reveals nothing.
+    // Compares all characters, so that the time taken reveals nothing about the code.
     let differences = 0;
     for (let i = 0; i < CODE_LENGTH; i++)
       differences |= (bytes[start + 1 + i] as number) ^ code.charCodeAt(i);
@@ -73,8 +73,8 @@ export class RowSeal {
   }
 
   /**
-   * Returns the hash of key and body, whose first `CODE_LENGTH` characters are the code. One hash
-   * instead of two (HMAC) is safe, since a hash cannot be extended while 160 of its bits stay
+   * Returns the hash of key and body. Its first `CODE_LENGTH` characters are the code. A single
+   * hash instead of two (HMAC) is safe, because a hash cannot be extended while 160 of its bits are
    * secret.
    */
   #codeOf({ bytes, end }: EventPart): string {

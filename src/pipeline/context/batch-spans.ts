@@ -1,7 +1,7 @@
 /**
- * Spans of the batches of a shard. A span lasts from the seal of its batch until the last record is
- * settled or has moved to another batch. docs/tracing.md lists the names. Attributes describe the
- * batch; items appear only as links to their own traces (I6).
+ * Spans of a shard's batches. A span lasts from sealing its batch until its last record is settled
+ * or has moved to another batch. docs/tracing.md lists the names. Attributes describe the batch.
+ * Items appear only as links to their own traces (I6).
  */
 
 import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
@@ -21,20 +21,20 @@ import { TraceLinks } from '../../core/trace-context.ts';
 import type { PipelineContext } from './pipeline-context.ts';
 import type { Submission } from './submission.ts';
 
-/** Number of links per span that tracing backends keep by default. */
+/** Number of links per span that tracing backends accept by default. */
 const MAX_LINKS = 128;
-/** Maximum length of a content type in a span, since any producer can choose one. */
+/** Maximum length of a content type in a span. Producers can choose types of any length. */
 const TYPE_CHARACTERS = 120;
 
-/** Tracer of the spans, and the shard that they describe. */
+/** Tracer, and the shard that its spans describe. */
 type SpanPlace = Pick<PipelineContext, 'tracer' | 'options' | 'kind'> & {
   readonly shard: number;
 };
 
-/** Collects the trace contexts of a batch; undefined if tracing is off. @param from job that the items leave */
+/** Returns a collector for trace contexts, or undefined if tracing is off. @param from job that the items leave */
 export function batchLinks(tracer: Tracer, from?: LiveJob): TraceLinks | undefined {
   if (!tracer.enabled) return undefined;
-  // One link is reserved for the batch that the items leave.
+  // If the items leave a batch, one link is reserved for that batch.
   return new TraceLinks(from === undefined ? MAX_LINKS : MAX_LINKS - 1);
 }
 
@@ -47,7 +47,7 @@ interface OpenSpan {
 
 export class BatchSpans {
   readonly #place: SpanPlace;
-  /** Spans of submissions that are in no job yet. Always empty while tracing is off. */
+  /** Spans of submissions that are not in a job yet. Empty if tracing is off. */
   readonly #begun = new Set<Span>();
   readonly #open = new Map<LiveJob, OpenSpan>();
 
@@ -55,12 +55,12 @@ export class BatchSpans {
     this.#place = place;
   }
 
-  /** Returns the span of a job; NO_SPAN once it has ended. */
+  /** Returns the span of a job, or NO_SPAN once the span has ended. */
   of(job: LiveJob): Span {
     return this.#open.get(job)?.span ?? NO_SPAN;
   }
 
-  /** Starts the span of a batch to be submitted. */
+  /** Starts the span of a batch that will be submitted. */
   begin({ batch, attempt, from }: Submission): Span {
     const { links = [] } = batch.links ?? {};
     const before = from && this.of(from).ids;
@@ -77,12 +77,12 @@ export class BatchSpans {
     span.end(outcome === 'rejected_type' ? outcome : undefined);
   }
 
-  /** Makes the span of a submission the span of its job, unless the shard has been lost. */
+  /** Turns the span of a submission into the span of its job, unless the shard has been lost. */
   adopt(job: LiveJob, span: Span): void {
     if (this.#begun.delete(span)) this.#open.set(job, { span });
   }
 
-  /** Starts the span of a recovered job in a new trace, since the journal has no trace ids. */
+  /** Starts the span of a recovered job in a new trace, because the journal contains no trace ids. */
   recovered(job: LiveJob): void {
     const { record, left } = job;
     const span = this.#start(record.count, record.type, record.attempt, {
@@ -95,7 +95,7 @@ export class BatchSpans {
     if (span !== NO_SPAN) this.#open.set(job, { span });
   }
 
-  /** Records the failure of a batch: the outcome of its span, unless the shard is lost. */
+  /** Records the failure of a batch. It becomes the outcome of the span, unless the shard is lost first. */
   failed(job: LiveJob, failure: JobFailure, action: FailureAction): void {
     const open = this.#open.get(job);
     if (open === undefined) return;
@@ -107,7 +107,7 @@ export class BatchSpans {
     });
   }
 
-  /** Ends the span of a job. Idempotent. @param outcome default: the failure, or `settled` */
+  /** Ends the span of a job. Idempotent. @param outcome default: the recorded failure, or `settled` */
   end(job: LiveJob, outcome?: 'handed_over'): void {
     const open = this.#open.get(job);
     if (open === undefined) return;
@@ -123,7 +123,7 @@ export class BatchSpans {
     for (const job of [...this.#open.keys()]) this.end(job, 'handed_over');
   }
 
-  /** Runs a transaction that removes records from a job. Its span ends with the last record. */
+  /** Runs a transaction that removes records from a job. Ends the job's span if no records remain. */
   async shrinking<T>(job: LiveJob, run: () => Promise<T>): Promise<T> {
     let outcome: 'handed_over' | undefined = 'handed_over';
     try {
@@ -146,7 +146,7 @@ export class BatchSpans {
     if (!tracer.enabled) return NO_SPAN;
     const { topic, group } = options.source;
     return tracer.startBatch(
-      // `<operation> <destination>`, as in OpenTelemetry's conventions for messaging.
+      // Name in the form `<operation> <destination>` of OpenTelemetry's conventions for messaging.
       `process ${topic}`,
       {
         'messaging.system': 'kafka',
@@ -168,7 +168,7 @@ export class BatchSpans {
 }
 
 /**
- * Runs `run` as a step of a span. Its requests to the service become parts of the step.
+ * Runs `run` as a step of a span. Requests to the service become children of the step.
  * @param done returns the attributes of the result
  */
 export async function step<T>(

@@ -1,6 +1,7 @@
 /**
- * End offsets of the source's partitions, for the lag. Fetches report them. They are queried for
- * partitions without fetched records (paused, idle, or with an open transaction at the end).
+ * End offsets of the source partitions, for the lag. Fetches report them. They are queried for
+ * partitions that fetches do not report: paused or idle ones, or ones with an open transaction at
+ * their end.
  */
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import type { ClusterAdmin } from '../../core/ports/kafka.ts';
@@ -8,9 +9,9 @@ import type { Logger } from '../../core/ports/telemetry.ts';
 import type { WaitReasons } from '../limits/wait-reasons.ts';
 
 const INTERVAL_MS = 2_000;
-/** An end that was reported within this time is not queried. */
+/** Age below which an end is not queried again. */
 const RECENT_MS = 1_000;
-/** Maximum age of an end from which a lag is computed. */
+/** Maximum age of an end from which the lag is computed. */
 export const FRESH_MS = 5_000;
 
 interface EndOffsetsDeps {
@@ -19,7 +20,7 @@ interface EndOffsetsDeps {
   readonly logger: Logger;
   readonly waits: WaitReasons;
   readonly topic: string;
-  /** Partitions of the owned shards, while the brokers can be queried. */
+  /** Returns the partitions of the owned shards. Empty while the brokers cannot be queried. */
   readonly owned: () => readonly number[];
 }
 
@@ -35,22 +36,22 @@ export class EndOffsets {
     this.#leaderless = deps.waits.holding('kafka');
   }
 
-  /** Last reported end of the log; undefined if unknown. */
+  /** Last reported end of the log. undefined if unknown. */
   of(partition: number): number | undefined {
     return this.#ends.get(partition)?.offset;
   }
 
-  /** Time of the last report of the end, monotonic, ms; -Infinity if there was none. */
+  /** Time of the last report of the end (monotonic clock, ms). -Infinity if there was none. */
   heardMs(partition: number): number {
     return this.#ends.get(partition)?.heardMs ?? -Infinity;
   }
 
-  /** Records the end reported by a fetch. Records of open transactions may follow it. */
+  /** Records the end that a fetch reported. Records of open transactions may be beyond it. */
   fetched(partition: number, endOffset: number): void {
     this.#set(partition, Math.max(endOffset, this.of(partition) ?? 0));
   }
 
-  /** Schedules the next query, for all shards at once. A slow or failed query blocks nothing. */
+  /** Schedules the next query, which covers all shards. A slow or failed query blocks nothing else. */
   start(): void {
     if (this.#stopped) return;
     this.#cancel = this.#deps.clock.after(INTERVAL_MS, () => void this.#query());

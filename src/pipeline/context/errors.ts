@@ -1,6 +1,6 @@
 /**
- * Internal errors. Each causes a log line that names the record or the call, without content (I6),
- * and increases a metric that has an alert.
+ * Internal errors. Each causes a log line with the record or call but without content (I6), and
+ * increases a metric that has an alert.
  */
 
 import { LogSeldom } from '../../../packages/client/src/base/log-limits.ts';
@@ -9,20 +9,20 @@ import type { ServiceCall } from '../../core/outcome/failure-table.ts';
 import { classOf, crashOf } from '../../core/outcome/internal-error.ts';
 import type { ReportDeps } from '../limits/wait-reasons.ts';
 
-/** The shard is lost, or may be. It is given up and claimed again after a confirmed membership. */
+/** The shard is or may be lost. It is given up, and claimed again once the group membership is confirmed. */
 export class ShardLostError extends Error {
   override readonly name = 'ShardLostError';
 }
 
 /**
- * The connector must not run with this configuration; the message has the remedy. Ends the process
- * with exit code 4.
+ * The connector must not run with this configuration. The message contains the remedy. Ends the
+ * process with exit code 4.
  */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
 }
 
-/** Exceptions of the JavaScript engine, whose messages may quote content (I6). */
+/** Exceptions of the JavaScript engine. Their messages may quote content (I6). */
 const OF_THE_LANGUAGE: ReadonlySet<string> = new Set([
   'TypeError',
   'RangeError',
@@ -36,16 +36,13 @@ export function isOfTheLanguage(error: unknown): boolean {
   return error instanceof Error && OF_THE_LANGUAGE.has(classOf(error));
 }
 
-/**
- * Returns the text of an error for log lines: its message, or its stack frames if the message may
- * have content.
- */
+/** Returns the text of an error for log lines: its message, or its stack frames if the message may contain content. */
 export function describe(error: unknown): string {
   if (!(error instanceof Error) || isOfTheLanguage(error)) return crashOf(error);
   return `${classOf(error)}: ${error.message}`;
 }
 
-/** Returns the text of an error in one line. */
+/** Returns the text of an error on one line. */
 export function shortly(error: unknown): string {
   return describe(error)
     .split('\n')
@@ -62,7 +59,7 @@ export class InternalErrors {
     this.#deps = deps;
   }
 
-  /** @param where topic, partition and offset of the record, or the batch. @param crash class and stack frames (`crashOf`) */
+  /** @param where coordinates of the record, or the batch @param crash exception class and stack frames (`crashOf`) */
   report(stage: DeadLetterStage | ServiceCall, where: object, crash: string): void {
     const { clock, logger, metrics, pipeline } = this.#deps;
     metrics.count('internal_errors_total', { pipeline, stage });

@@ -1,15 +1,15 @@
 /**
- * Balance of a pipeline in this process. Every record that came in is accounted for:
+ * Balance of a pipeline in this process. Every record that it consumed or recovered is in one term:
  *
  *   consumed + recovered = decided + dead-lettered + skipped + released + in flight
  *
- * `recovered` counts records of live jobs that a claim found; `released` counts records that were
- * in flight when a shard was given up.
+ * `recovered` counts records of live jobs that claims have found. `released` counts records that
+ * were in flight when a shard was given up.
  */
 import { FirstNames } from '../../../packages/client/src/base/counts.ts';
 import type { Metrics } from '../../core/ports/telemetry.ts';
 
-/** Maximum number of results with a time series of their own. */
+/** Maximum number of results that have their own time series. */
 const MAX_RESULTS = 20;
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} _.:/-]{0,63}$/u;
 
@@ -17,8 +17,8 @@ export class Ledger {
   readonly #metrics: Metrics;
   readonly #labels: { readonly pipeline: string };
   /**
-   * The service chooses the names of its results. Only the first few that look like names become
-   * labels, so that no response can flood the metrics or put content into them (I6).
+   * Results that become labels. The service chooses result names, so only the first few that look
+   * like names are used. No response can therefore flood the metrics or put content into them (I6).
    */
   readonly #results = new FirstNames(MAX_RESULTS, (text) => NAME.test(text));
   #open = 0;
@@ -28,7 +28,7 @@ export class Ledger {
     this.#labels = { pipeline };
   }
 
-  /** Number of records that came in and were neither settled nor released: those in flight. */
+  /** Number of records in flight: consumed or recovered, and neither settled nor released. */
   get open(): number {
     return this.#open;
   }
@@ -41,7 +41,7 @@ export class Ledger {
     this.#book('items_recovered_total', {}, records, 1);
   }
 
-  /** @param errors number of decisions with status ERROR @param results number by result */
+  /** @param errors number of decisions with status ERROR @param results number of decisions by result */
   published(decisions: number, errors: number, results: ReadonlyMap<string, number>): void {
     this.#book('decisions_total', { status: 'SUCCESS' }, decisions - errors, -1);
     this.#book('decisions_total', { status: 'ERROR' }, errors, -1);

@@ -1,4 +1,4 @@
-/** Options of the engine, under the names of the configuration. Times are in ms, sizes in bytes. */
+/** Options of the engine, with the names that they have in the configuration. Times are in ms, sizes in bytes. */
 import type { BatchLimits } from '../../core/batch-buffer.ts';
 import type { RetryPolicy } from '../../core/outcome/failure-policy.ts';
 import type { LaneOptions } from '../limits/lanes.ts';
@@ -6,9 +6,11 @@ import type { QuotaOptions } from '../limits/quota-gate.ts';
 
 type SealingLimits = Omit<BatchLimits, 'maxOffsetBytes'>;
 
-/** Part of a pipeline's configuration. docs/configuration.md explains each option. */
+/** Options that the engine reads from a pipeline's configuration. docs/configuration.md explains each. */
 export interface PipelineOptions extends Readonly<typeof ENGINE_LIMITS> {
   readonly name: string;
+  /** Name of its service. */
+  readonly service: string;
   readonly source: {
     readonly topic: string;
     readonly group: string;
@@ -17,19 +19,19 @@ export interface PipelineOptions extends Readonly<typeof ENGINE_LIMITS> {
   };
   readonly journal: {
     readonly topic: string;
-    /** Default: min(source partitions, 64). */
+    /** undefined (the default): min(source partitions, 64). */
     readonly partitions: number | undefined;
-    /** Default: 3, or the number of brokers if there are fewer. */
+    /** undefined (the default): 3, or the number of brokers if there are fewer. */
     readonly replicationFactor: number | undefined;
   };
   readonly output: { readonly topic: string };
   readonly deadLetters: { readonly topic: string };
   readonly batch: SealingLimits & {
-    /** Limits that replace the general ones, by content type. */
+    /** Limits for some content types, which replace the general ones. */
     readonly types: Readonly<Record<string, Partial<SealingLimits>>>;
   };
   readonly lanes: LaneOptions;
-  /** Limits of the pipeline as a whole. */
+  /** Limits for the whole pipeline. */
   readonly quota: QuotaOptions;
   readonly review: Omit<RetryPolicy, 'maxRetryBatches'> & {
     /** Maximum wait between two polls. */
@@ -45,21 +47,21 @@ export interface PipelineOptions extends Readonly<typeof ENGINE_LIMITS> {
     readonly sessionTimeoutMs: number;
     readonly transactionTimeoutMs: number;
   };
-  /** Maximum status requests, and transfers in each direction, of the pipeline at a time. */
+  /** Maximum number of concurrent status requests of the pipeline, and of transfers in each direction. */
   readonly concurrency: { readonly requests: number; readonly transfers: number };
 }
 
-/** Limits that are not configurable; tests lower them. */
+/** Limits that are not configurable. Tests lower them. */
 export const ENGINE_LIMITS = {
-  /** Maximum decisions in one settling transaction. docs/adr/0026 has the measurements. */
+  /** Maximum size of a settling transaction. docs/adr/0026 has the measurements. */
   chunk: { maxRows: 5_000, maxBytes: 4 * 1024 * 1024 },
-  /** Maximum number of content types; Infinity if the configuration lists the types. */
+  /** Maximum number of content types. Infinity if the configuration lists the types. */
   maxTypes: 100,
-  /** Maximum number of batches for one failing batch, including halves. */
+  /** Maximum number of batches that replace one failing batch, including halves. */
   maxRetryBatches: 64,
-  /** Repeated downloads of an unreadable or short result file before its rows count as missing. */
+  /** Number of repeated downloads of an unreadable or short result file before its rows count as missing. */
   downloadRetries: 3,
-  /** Maximum rows of the first batch of a shard. */
+  /** Maximum number of rows in the first batch of a shard. */
   firstBatchRows: 100,
   /** Number of unread records of a partition above which intake leaps to the newest ones, with lanes. */
   leapOffsets: 2_000,
@@ -67,17 +69,17 @@ export const ENGINE_LIMITS = {
   backlogPart: 5_000,
   /**
    * Size of the encoded offsets at which a job is full, and of the progress record at which intake
-   * pauses in a partition with a backlog, far below Kafka's 1 MB message.
+   * pauses in a partition with a backlog. It is far below Kafka's maximum message size of 1 MB.
    */
   maxOffsetBytes: 256 * 1024,
-  /** Time for running uploads to end after their shard was lost. */
+  /** Time for which running uploads may continue after their shard was lost. */
   uploadDrainMs: 10_000,
-  /** Wait before an unexpected group offset or log end is read again to confirm it. */
+  /** Wait before an unexpected group offset or log end is read a second time to confirm it. */
   resetConfirmMs: 2_000,
-  /** Maximum number of shards that are claimed at the same time. */
+  /** Maximum number of concurrent claims. */
   claims: 8,
-  /** Interval at which a position that advances without a batch is committed. */
+  /** Interval for committing a position that advances without a batch. */
   progressIntervalMs: 10_000,
-  /** Interval at which an idle shard verifies its ownership. */
+  /** Interval at which the owner of an idle shard verifies its ownership. */
   ownershipCheckIntervalMs: 60_000,
 };

@@ -1,4 +1,4 @@
-/** Context of a pipeline: ports, options, and limits that all its shards share. */
+/** Context of a pipeline: ports, options, and limits that its shards share. */
 import type { Clock, Random } from '../../../packages/client/src/base/clock.ts';
 import type { Tracer } from '../../../packages/client/src/base/tracing.ts';
 import type {
@@ -9,6 +9,7 @@ import type {
 } from '../../core/ports/kafka.ts';
 import type { PipelineKind } from '../../core/ports/pipeline-kind.ts';
 import type { HealthReporter, Logger, Metrics } from '../../core/ports/telemetry.ts';
+import type { CallPacer } from '../limits/call-pacer.ts';
 import type { Lanes } from '../limits/lanes.ts';
 import type { MemoryBudget } from '../limits/memory-budget.ts';
 import type { Limits } from '../limits/shard-waits.ts';
@@ -32,6 +33,8 @@ export interface PipelinePorts {
   readonly logger: Logger;
   readonly health: HealthReporter;
   readonly tracer: Tracer;
+  /** Pacer of the calls that `kind` makes; undefined without a limit of them. */
+  readonly calls?: CallPacer | undefined;
 }
 
 export interface PipelineContext extends PipelinePorts {
@@ -51,12 +54,12 @@ export interface PipelineContext extends PipelinePorts {
 }
 
 export interface TopicFacts {
-  /** K. */
+  /** K, the number of shards. */
   readonly shards: number;
-  /** Time for which the journal keeps tombstones. A recovery must take less than half of it. */
+  /** Time in ms for which the journal keeps tombstones. A recovery must take less than half of it. */
   readonly deleteRetentionMs: number;
-  /** max.message.bytes of the output topic; Infinity if it may not be read. */
+  /** max.message.bytes of the output topic. Infinity if the connector may not read the setting. */
   readonly maxOutputBytes: number;
-  /** max.message.bytes of the dead-letter topic; Kafka's default if it may not be read. */
+  /** max.message.bytes of the dead-letter topic. Kafka's default if the connector may not read the setting. */
   readonly maxDeadLetterBytes: number;
 }

@@ -1,4 +1,4 @@
-/** Context that the stages of an owned shard share, from its claim to its loss. */
+/** Context of an owned shard, which its stages share from the claim to the loss. */
 import { ItemBatch } from '../../core/item-batch.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
 import type { QuotaLimits } from '../../core/journal/quota.ts';
@@ -15,7 +15,7 @@ import type { PipelineContext } from './pipeline-context.ts';
 import type { ShardControl } from './shard-control.ts';
 import type { TransactionQueue } from './transaction-queue.ts';
 
-// Metrics, spans and log fields of the stages of a shard.
+// Metrics, spans and log fields for the stages of a shard.
 
 class ShardReport {
   readonly spans: BatchSpans;
@@ -35,12 +35,12 @@ class ShardReport {
     this.#context.metrics.count(name, { ...this.#labels, ...labels }, by);
   }
 
-  /** Adds observations to a histogram of the pipeline; see Metrics. */
+  /** Adds observations to a histogram of the pipeline (see Metrics). */
   observe(name: string, value: number, times = 1): void {
     this.#context.metrics.observe(name, this.#labels, value, times);
   }
 
-  /** Records the duration of a stage, ms. */
+  /** Records the duration of a stage in ms. */
   took(stage: string, ms: number): void {
     const labels = { ...this.#labels, stage };
     this.#context.metrics.observe('stage_duration_seconds', labels, Math.max(0, ms) / 1000);
@@ -62,29 +62,29 @@ export interface ShardContext extends Omit<PipelineContext, 'waits'> {
   readonly logger: Logger;
   readonly report: ShardReport;
   readonly waits: ShardWaits;
-  /** Aborted when the shard is lost or given up, so that nothing new begins. */
+  /** Aborted when the shard is lost or given up. Nothing new may begin after that. */
   readonly signal: AbortSignal;
-  /** Aborted some time after `signal`, until which uploads in flight may end. */
+  /** Aborted some time after `signal`, so that uploads in flight may finish. */
   readonly uploadSignal: AbortSignal;
   readonly state: ShardState;
   readonly queue: TransactionQueue;
-  /** Records in flight that are in no job of `state`. */
+  /** Records in flight that are not in a job of `state`. */
   readonly inFlight: InFlight;
   readonly control: ShardControl;
-  /** undefined without a quota. */
+  /** undefined if the pipeline has no quota. */
   readonly quota: QuotaGate | undefined;
-  /** Runs a task; if it fails, the shard is given up and claimed again. */
+  /** Runs a task. If the task fails, the shard is given up and claimed again. */
   readonly spawn: (what: string, run: () => Promise<void>) => void;
-  /** Returns a function that starts `run` and repeats it while there is work, one run at a time. */
+  /** Returns a function that starts `run` and repeats it as long as there is work. At most one run is active. */
   readonly repeating: (
     what: string,
     hasWork: () => boolean,
     run: () => Promise<void>,
   ) => () => void;
   /**
-   * Opens a batch, whose rows go into buffers of the process's pool.
+   * Opens a batch. Its rows go into buffers of the process's pool.
    * @param lease memory of the batch, which the batch releases when it is disposed of
-   * @param from job that its items leave
+   * @param from job that the items of the batch leave
    */
   readonly openBatch: (type: string, lease: Lease, from?: LiveJob) => ItemBatch;
 }
@@ -95,8 +95,9 @@ type ShardParts = Pick<
 > & { readonly shard: number };
 
 export function shardContext(context: PipelineContext, parts: ShardParts): ShardContext {
-  const { budget, clock, kind, options, topics, tracer } = context;
+  const { budget, clock, kind, lanes, options, topics, tracer } = context;
   const { shard, spawn } = parts;
+  context.calls?.claimed(1 / topics.shards, parts.signal);
   const limits = shareOf(options.quota, topics.shards);
   const isLimited = Object.values(limits).some((limit) => limit !== Infinity);
   return {
@@ -104,7 +105,7 @@ export function shardContext(context: PipelineContext, parts: ShardParts): Shard
     ...parts,
     report: new ShardReport(context, shard),
     inFlight: new InFlight(),
-    quota: isLimited ? new QuotaGate(limits, { clock, ...parts }) : undefined,
+    quota: isLimited ? new QuotaGate(limits, { clock, lanes, ...parts }) : undefined,
 
     repeating(what, hasWork, run) {
       let running = false;
@@ -129,8 +130,8 @@ export function shardContext(context: PipelineContext, parts: ShardParts): Shard
 }
 
 /**
- * Part of one of `shards` shards in the quota of its pipeline.
- * @throws RefusedError if that is less than a row
+ * Returns the part of a pipeline's quota that each of its `shards` shards has.
+ * @throws RefusedError if the part is less than one row
  */
 function shareOf(quota: QuotaOptions, shards: number): QuotaLimits {
   const share = (name: keyof QuotaLimits) => {
@@ -143,10 +144,11 @@ function shareOf(quota: QuotaOptions, shards: number): QuotaLimits {
   return {
     rowsPerMinute: share('rowsPerMinute'),
     rowsPerDay: share('rowsPerDay'),
+    rowsUnderReview: share('rowsUnderReview'),
   };
 }
 
-/** Returns the context of a job for terminal records that are created at `decidedAtMs`. */
+/** Returns the context of a job for terminal records that are created at the time `decidedAtMs`. */
 export function jobContext({ record }: LiveJob, decidedAtMs: number): JobContext {
   const { id: jobId, remoteId, type, attempt, rowKey, bytes: uploadedBytes } = record;
   return { jobId, remoteId, type, attempt, rowKey, uploadedBytes, decidedAtMs };

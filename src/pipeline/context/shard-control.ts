@@ -1,6 +1,6 @@
 /**
  * Operator commands in the owner of one shard (core/journal/control.ts, ADR 0030). They determine
- * whether intake takes records in, whether jobs may begin, and what is acknowledged.
+ * whether intake reads records, whether jobs may start, and which state is acknowledged.
  */
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
@@ -31,7 +31,7 @@ export class ShardControl {
   #listener: () => void = () => {};
   #endWait: (() => void) | undefined;
 
-  /** @param acknowledged newest acknowledgement in the journal, possibly by an earlier owner */
+  /** @param acknowledged newest acknowledgement in the journal; it may be from an earlier owner */
   constructor(deps: ControlDeps, control: Control, acknowledged: Acknowledgement | undefined) {
     this.#deps = deps;
     this.#control = control;
@@ -40,7 +40,7 @@ export class ShardControl {
     this.#wake();
   }
 
-  /** @param listener called when a new command is in force */
+  /** @param listener called when a new command takes effect */
   listen(listener: () => void): void {
     this.#listener = listener;
   }
@@ -56,7 +56,7 @@ export class ShardControl {
     return this.#control.revision;
   }
 
-  /** Command in force. */
+  /** Hold by the current command. undefined if the pipeline is running. */
   get hold(): Hold | undefined {
     return this.#control.hold;
   }
@@ -67,30 +67,30 @@ export class ShardControl {
     return state === 'draining' && drained && revision === this.revision ? 'drained' : state;
   }
 
-  /** False while the pipeline is paused or drained. */
+  /** True if intake may read records. False while the pipeline is paused or drained. */
   get takesIn(): boolean {
     return this.hold === undefined;
   }
 
-  /** False while the pipeline is paused. A drain still submits what was taken in. */
+  /** True if jobs may start. False while the pipeline is paused. A drain still submits records that were read. */
   get submits(): boolean {
     return this.hold?.state !== 'paused';
   }
 
-  /** Resolves when a job may begin. @throws the signal's reason */
+  /** Resolves when jobs may start. @throws the signal's reason */
   submitting(): Promise<void> {
     return this.#until(() => this.submits);
   }
 
-  /** Resolves when records are taken in. @throws the signal's reason */
+  /** Resolves when intake may read records. @throws the signal's reason */
   takingIn(): Promise<void> {
     return this.#until(() => this.takesIn);
   }
 
   /**
    * Returns the acknowledgement to write in the transaction that is being built.
-   * @param inHand number of records that intake has taken and that are in no job
-   * @returns undefined if the newest acknowledgement is the same
+   * @param inHand number of records that intake has read and that are not in a job
+   * @returns undefined if the journal already has this acknowledgement
    */
   answer(state: ShardState, inHand: number): Acknowledgement | undefined {
     if (this.revision === 0) return undefined;

@@ -3,12 +3,12 @@
  *
  * Every source record ends as exactly one of them (I2), because one transaction has both its
  * terminal record and the journal records that account for it: the remainder of its job or, if it
- * is in no job, the progress of its partition. A crash leaves both or neither, and `ShardState`
- * refuses to settle a record twice.
+ * is in no job, the progress of its partition. After a crash, both exist or neither. `ShardState`
+ * throws if a record would be settled twice.
  *
  * `Settlement` and `collect` fill chunks that fit into one transaction (`ChunkSize`). If a decision
- * is too large for the output topic, its record becomes a dead letter. A dead letter repeats the
- * record if the topic accepts that; otherwise it has only the coordinates.
+ * is too large for the output topic, its record becomes a dead letter. A dead letter contains the
+ * source record if the topic accepts its size, otherwise only the coordinates.
  */
 import { type Coordinates, fits, TerminalRecords } from '../../core/bytes/encoded-records.ts';
 import { sizeOfRecord } from '../../core/bytes/record-bytes.ts';
@@ -31,8 +31,8 @@ import type { PipelineOptions } from './options.ts';
 import type { ShardContext } from './shard-context.ts';
 
 /**
- * Size of the transactions of a shard, adapted to their success. It outlives each owner in this
- * process: a failed transaction ends its owner, and the next owner must not repeat it.
+ * Size of a shard's transactions, which adapts to their success. It outlives the shard's owners in
+ * this process, because a failed transaction ends its owner and the next owner must not repeat it.
  */
 export class ChunkSize {
   readonly #limits: PipelineOptions['chunk'];
@@ -44,14 +44,14 @@ export class ChunkSize {
     this.#rows = limits.maxRows;
   }
 
-  /** Returns true if this much is enough for one transaction. */
+  /** Returns true if this many rows or bytes are enough for one transaction. */
   isFull(rows: number, bytes: number): boolean {
     return rows >= this.#rows || bytes >= this.#limits.maxBytes;
   }
 
-  /** Returns true if Kafka rejected the record's terminal record even alone in a transaction. */
+  /** Returns true if Kafka has rejected the record's terminal record even as the only one in a transaction. */
   isOversized(partition: number, offset: number): boolean {
-    // The set is usually empty. Checking its size first avoids building a text key for every row.
+    // The set is usually empty. Checking its size first avoids building a string key for every row.
     return this.#oversized.size > 0 && this.#oversized.has(placeOf({ partition, offset }));
   }
 
@@ -59,7 +59,7 @@ export class ChunkSize {
     this.#rows = Math.min(this.#limits.maxRows, this.#rows * 2);
   }
 
-  /** Halves the next chunks, since the failed one may have been too large or too slow. */
+  /** Halves the next chunks, because the failed one may have been too large or too slow. */
   failed(records: Coordinates, error: unknown): void {
     this.#rows = Math.max(1, Math.floor(Math.min(this.#rows, records.length) / 2));
     const isTooLarge = error instanceof TransactionError && error.failure === 'too_large';
@@ -68,19 +68,19 @@ export class ChunkSize {
   }
 }
 
-/** A source record that ends as a dead letter. */
+/** Source record that becomes a dead letter. */
 export interface DeadLetter extends UnassignedRecord {
   readonly poison: Poison;
   readonly stage: DeadLetterStage;
-  /** Record as it was read. Without it, the dead letter has only the coordinates. */
+  /** The source record. Without it, the dead letter contains only the coordinates. */
   readonly record?: SourceRecord | undefined;
-  /** Group of records in flight that it belongs to while it is in no job. */
+  /** Group of records in flight to which the record belongs while it is in no job. */
   readonly inFlight?: InFlightRecords | undefined;
 }
 
 /** Encoded dead letters of one transaction. */
 export class DeadLetterChunk {
-  /** Job of the records, if any. */
+  /** Job to which the records belong, if any. */
   readonly job: LiveJob | undefined;
   terminal = new TerminalRecords();
   ended: (Omit<DeadLetter, 'poison' | 'record'> & { readonly reason: string })[] = [];
@@ -99,7 +99,7 @@ export class TerminalWriter {
   readonly size: ChunkSize;
   readonly #published: () => void;
 
-  /** @param published called after each commit, since W and the unsettled records may have changed */
+  /** @param published called after each commit, because W and the number of unsettled records may have changed */
   constructor(shard: ShardContext, size: ChunkSize, published: () => void) {
     this.#shard = shard;
     this.size = size;
@@ -107,9 +107,9 @@ export class TerminalWriter {
   }
 
   /**
-   * Publishes dead letters. One chunk of them is in memory at a time.
-   * @param job job of the records, if any
-   * @throws TransactionError, or the error that ended the queue before
+   * Publishes dead letters. At most one chunk of them is in memory at a time.
+   * @param job job to which the records belong, if any
+   * @throws TransactionError, or the error that ended the queue earlier
    */
   async deadLetters(job: LiveJob | undefined, all: Iterable<DeadLetter>): Promise<void> {
     const chunk = new DeadLetterChunk(job);
@@ -117,10 +117,7 @@ export class TerminalWriter {
     await this.publish(chunk);
   }
 
-  /**
-   * Encodes dead letters into a chunk and publishes it whenever it is full.
-   * @throws as `deadLetters` does
-   */
+  /** Encodes dead letters into a chunk. Publishes the chunk whenever it is full. @throws like `deadLetters` */
   async collect(chunk: DeadLetterChunk, all: Iterable<DeadLetter>): Promise<void> {
     for (const dead of all) {
       const { record, poison, ...at } = dead;
@@ -134,7 +131,7 @@ export class TerminalWriter {
     }
   }
 
-  /** Publishes a chunk in one transaction and empties it. @throws as `deadLetters` does */
+  /** Publishes a chunk in one transaction, and empties it. @throws like `deadLetters` */
   async publish(chunk: DeadLetterChunk): Promise<void> {
     const { job, ended, terminal } = chunk;
     if (ended.length === 0) return;
@@ -150,17 +147,17 @@ export class TerminalWriter {
       });
     } else await this.settle(job, topic, terminal);
     ledger.deadLettered(ended);
-    // An idle shard does not keep memory for the next chunk.
+    // The memory is not kept for the next chunk, because the shard may stay idle.
     chunk.terminal = new TerminalRecords();
     chunk.ended = [];
   }
 
-  /** Returns false if it is known before a reread that a dead letter must not repeat the record. */
+  /** Returns false if the dead letter must not contain the record, so that the record need not be reread. */
   mayRepeat({ partition, offset }: SourceCoordinate, { reason }: Poison): boolean {
     return reason !== 'internal_error' && !this.size.isOversized(partition, offset);
   }
 
-  /** Publishes terminal records of a job in one transaction with the remainder of the job. */
+  /** Publishes a job's terminal records in one transaction with the job's remainder. */
   async settle(job: LiveJob, topic: string, chunk: TerminalRecords): Promise<void> {
     const attributes = {
       'messaging.system': 'kafka',
@@ -200,7 +197,7 @@ export class TerminalWriter {
     try {
       await committed;
     } catch (error) {
-      // ShardWorker.#end does not release these records.
+      // These records are booked here, because ShardWorker.#end leaves out records of a running transaction.
       if (sent !== undefined) {
         ledger.released(chunk.length);
         sent.drop(chunk.length);
@@ -213,14 +210,14 @@ export class TerminalWriter {
     this.#published();
   }
 
-  /** Renders a dead letter with the record if possible, otherwise with only its coordinates. */
+  /** Renders a dead letter, with the source record if possible, otherwise with only its coordinates. */
   #render(dead: DeadLetter, replay: number): { made: OutgoingRecord; reason: DeadLetterReason } {
     const { options, report, topics } = this.#shard;
     const { partition, offset, record, stage } = dead;
     const { topic } = options.source;
     const about = { topic, stage, replay };
     let { poison } = dead;
-    // Key and headers alone may also exceed the maximum of the topic.
+    // Without the value, key and headers may still exceed the topic's maximum message size.
     for (const maxValueBytes of [Infinity, 0]) {
       if (record === undefined || !this.mayRepeat(dead, poison)) break;
       const tried = attempt(() => {

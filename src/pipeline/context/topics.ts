@@ -1,4 +1,4 @@
-/** Topics of a pipeline and the settings with which they are created. */
+/** Names of a pipeline's topics, and the settings with which they are created. */
 import type { ClusterAdmin, TopicDescription, TopicSpec } from '../../core/ports/kafka.ts';
 import { RefusedError } from './errors.ts';
 import type { PipelineOptions } from './options.ts';
@@ -10,9 +10,9 @@ export const CREATE_TOPICS =
   'run "content-review-connector topics create", or correct the name in the configuration';
 
 const DEFAULT_MAX_SHARDS = 64;
-/** Retention beyond the maximum review time: the longest outage in which no record is lost. */
+/** Retention beyond the maximum review time. It is the longest outage in which no record is lost. */
 const OUTAGE_MS = 7 * 24 * 3_600_000;
-/** Room for what a terminal record adds to its source record: headers or members of a decision. */
+/** Maximum size that a terminal record adds to its source record: headers, or members of a decision. */
 const ENVELOPE_BYTES = 64 * 1024;
 /** Kafka's default for max.message.bytes. */
 export const MAX_MESSAGE_BYTES = 1_048_588;
@@ -28,7 +28,7 @@ const JOURNAL = [
 
 type Topics = Pick<PipelineOptions, 'source' | 'output' | 'deadLetters' | 'journal'>;
 
-/** Returns the name of each topic. */
+/** Returns the topic names by role. */
 export const topicsOf = ({ source, output, deadLetters, journal }: Topics) =>
   new Map<TopicRole, string>([
     ['source', source.topic],
@@ -46,8 +46,8 @@ const insyncReplicas = (replicas: number) =>
   ['min.insync.replicas', replicas === 1 ? '1' : '2'] as const;
 
 /**
- * Returns the specification of a journal that does not exist yet.
- * @throws RefusedError if the cluster cannot host it as configured
+ * Returns the specification for creating a journal.
+ * @throws RefusedError if the cluster cannot host the journal as configured
  */
 export function journalSpec(
   { journal }: Pick<PipelineOptions, 'journal'>,
@@ -71,10 +71,10 @@ export function journalSpec(
 }
 
 /**
- * Returns the specification of a topic that does not exist yet. A source keeps records for as long
- * as a retry may read them. The other topics accept what the source's largest record turns into.
- * @param cluster `replicationFactor` of the topics other than the journal; `sourceMaxBytes`
- * max.message.bytes of the source
+ * Returns the specification for creating a topic. A source keeps its records for as long as retries
+ * may read them. The other topics accept terminal records of the largest source record.
+ * @param cluster `replicationFactor` is for topics other than the journal; `sourceMaxBytes` is the
+ * source's max.message.bytes
  * @throws RefusedError if the cluster cannot host the journal as configured
  */
 export function topicSpec(
@@ -100,7 +100,7 @@ export function topicSpec(
 
 /**
  * Describes the source, output and dead-letter topics of pipelines.
- * @throws RefusedError that names all missing topics
+ * @throws RefusedError that lists all missing topics
  */
 export async function describeTopics(
   admin: Pick<ClusterAdmin, 'describeTopic'>,

@@ -1,6 +1,6 @@
 /**
- * Queue of the transactions of one shard, which run one at a time through one producer (I3). Each
- * is built from the state at its start. The first failure ends the queue, because later
+ * Queue of a shard's transactions, which run one at a time with one producer (I3). Each is built
+ * from the state at the time it starts. The first failure ends the queue, because later
  * transactions would be based on state that may not have been committed.
  */
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
@@ -23,7 +23,7 @@ export class TransactionQueue {
   #tail: Promise<unknown> = Promise.resolve();
   #failed: unknown;
   #closed = false;
-  /** Start of the running transaction, ms on the monotonic clock. */
+  /** Time in ms at which the running transaction started (monotonic clock). undefined if none is running. */
   runningSinceMs: number | undefined;
   lastCommitMs: number;
 
@@ -34,9 +34,11 @@ export class TransactionQueue {
   }
 
   /**
-   * Runs a transaction after all earlier ones. `build` returns undefined if there is nothing to do.
-   * @returns the journal offset of its first record; undefined if there was nothing to do
-   * @throws TransactionError, or the error that ended the queue before
+   * Runs a transaction after all earlier ones. `build` returns undefined if there is nothing to
+   * write.
+   * @returns the journal offset of the transaction's first record, or undefined if nothing was
+   * written
+   * @throws TransactionError, or the error that ended the queue earlier
    */
   run(build: () => Transaction | undefined): Promise<number | undefined> {
     const result = this.#tail.then(() => this.#run(build));
@@ -79,7 +81,7 @@ export class TransactionQueue {
     }
   }
 
-  /** Waits for the running transaction, then runs `last`, and starts no other. Never rejects. */
+  /** Waits for the running transaction, then runs `last`. All others are rejected. Never rejects itself. */
   async close(last?: () => Transaction | undefined): Promise<void> {
     this.#closed = true;
     if (last !== undefined)
@@ -88,7 +90,7 @@ export class TransactionQueue {
   }
 }
 
-/** Error of a transaction that was not started because the shard was given up. */
+/** Error of a transaction that did not start because the shard had been given up. */
 export class QueueClosedError extends Error {
   override readonly name = 'QueueClosedError';
   constructor() {

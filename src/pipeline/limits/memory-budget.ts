@@ -1,6 +1,11 @@
 /**
  * Byte budget of the whole process (I7): a semaphore of bytes with a single queue. Intake may use
  * 70 %; the rest is kept for settling and rereading, so that they can always finish.
+ *
+ * Each service has a budget, and all of them share the bytes. The batches of a service that does
+ * not respond stay in memory, so half of intake's memory is divided among the services, and the
+ * other half is for whichever needs it. Settling and rereading of each service can always hold one
+ * reservation. With a single service, its intake may use all of intake's memory.
  */
 
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
@@ -51,9 +56,18 @@ export const memoryOfItems = (items: number, bytes: number): number =>
 export type Share = 'intake' | 'work' | 'reread';
 
 interface Reservation {
+  readonly by: MemoryBudget;
   readonly share: Share;
   readonly bytes: number;
   readonly grant: () => void;
+}
+
+/** State that the budgets of all services share. */
+interface Common {
+  readonly budgets: MemoryBudget[];
+  readonly line: Set<Reservation>;
+  /** Functions that are called when intake may have room again. */
+  readonly forRoom: Set<() => void>;
 }
 
 export class MemoryBudget {
@@ -62,37 +76,41 @@ export class MemoryBudget {
   readonly pool: BufferPool;
   /** Lane that is charged with the coordinates of records that intake passes over. */
   readonly coordinates = new Lane('coordinates', COORDINATES_SHARE, Infinity);
+  readonly #common: Common;
   readonly #held: Record<Share, number> = { intake: 0, work: 0, reread: 0 };
   /** Leases of open batches, with the functions that seal the batches. */
   readonly #open = new Map<Lease, () => void>();
-  readonly #line = new Set<Reservation>();
-  /** Functions that are called when intake may have room again. */
-  readonly #forRoom = new Set<() => void>();
 
-  constructor(totalBytes: number) {
+  /** @param other budget of another service, with the same bytes */
+  constructor(totalBytes: number, other?: MemoryBudget) {
     this.totalBytes = totalBytes;
-    this.pool = new BufferPool(Math.min(totalBytes * IDLE_SHARE, MAX_IDLE_BYTES));
+    this.pool = other?.pool ?? new BufferPool(Math.min(totalBytes * IDLE_SHARE, MAX_IDLE_BYTES));
+    this.#common = other ? other.#common : { budgets: [], line: new Set(), forRoom: new Set() };
+    this.#common.budgets.push(this);
   }
 
-  /** Bytes of all leases, without the pool's idle buffers. */
+  /** Bytes of the leases of all services, without the pool's idle buffers. */
   get usedBytes(): number {
-    const { intake, work, reread } = this.#held;
-    return intake + work + reread;
+    return this.#sum(({ intake, work, reread }) => intake + work + reread);
   }
 
+  /** True if the service has used up its part of intake's memory and there is no other. */
   get intakeFull(): boolean {
-    return this.#intakeBytes >= this.totalBytes * INTAKE_SHARE;
+    const { intake } = this.#held;
+    return intake >= this.#ownIntake && intake + this.pool.idleBytes >= this.#intakeLimit;
   }
 
   /** True if intake would get a reservation at once: it has room, and no other one waits. */
   get mayTake(): boolean {
-    return !this.intakeFull && ![...this.#line].some(({ share }) => share === 'intake');
+    const waiting = [...this.#common.line];
+    return !this.intakeFull && !waiting.some(({ by, share }) => by === this && share === 'intake');
   }
 
   /** True if a lane may have another batch: within its share, or while half of intake's memory is free. */
   hasRoomFor({ heldBytes, share }: Lane): boolean {
-    const intake = this.totalBytes * INTAKE_SHARE;
-    return heldBytes < share * intake || this.#intakeBytes < intake / 2;
+    const limit = this.#intakeLimit;
+    const intakeBytes = this.#held.intake + this.pool.idleBytes;
+    return heldBytes < share * limit || intakeBytes < limit / 2;
   }
 
   /** Waits until the lane may have another batch. @throws the signal's reason */
@@ -106,8 +124,9 @@ export class MemoryBudget {
     signal.throwIfAborted();
     while (!this.hasRoomFor(lane)) {
       const { promise, resolve } = Promise.withResolvers<void>();
-      this.#forRoom.add(resolve);
-      await abortable(promise, signal).finally(() => this.#forRoom.delete(resolve));
+      const { forRoom } = this.#common;
+      forRoom.add(resolve);
+      await abortable(promise, signal).finally(() => forRoom.delete(resolve));
     }
   }
 
@@ -150,46 +169,49 @@ export class MemoryBudget {
    * Waits for room. Reservations of a share are granted in order, so that small ones do not starve
    * a large one:
    * - `intake` as long as its share is not full; the last one may exceed the share.
-   * - `work` and `reread` as far as intake leaves room. Any size is granted while no `work` is held
-   *   (for `reread`: nor another `reread`), so that work continues.
+   * - `work` and `reread` as far as intake leaves room. Any size is granted while the service holds
+   *   no `work` (for `reread`: nor another `reread`), so that work continues.
    * - `reread` only within its own share: with a slow service, bodies would pile up.
    * @throws the signal's reason
    */
   async reserve(share: Share, bytes: number, signal: AbortSignal): Promise<Lease> {
     signal.throwIfAborted();
+    const { line } = this.#common;
     const { promise, resolve, reject } = Promise.withResolvers<Lease>();
     const giveUp = () => {
-      this.#line.delete(reservation);
+      line.delete(reservation);
       reject(signal.reason);
       this.#serve();
     };
     const grant = () => {
-      this.#line.delete(reservation);
+      line.delete(reservation);
       signal.removeEventListener('abort', giveUp);
       resolve(this.lease(share, bytes));
     };
-    const reservation = { share, bytes: Math.ceil(bytes), grant };
+    const reservation = { by: this, share, bytes: Math.ceil(bytes), grant };
     signal.addEventListener('abort', giveUp, { once: true });
-    this.#line.add(reservation);
+    line.add(reservation);
     this.#serve();
     return promise;
   }
 
   #serve(): void {
-    const stuck = new Set<Share>();
-    for (const { share, bytes, grant } of this.#line) {
-      if (stuck.has(share)) continue;
-      const { work, reread } = this.#held;
+    const { budgets, forRoom, line } = this.#common;
+    const stuck = new Map(budgets.map((budget) => [budget, new Set<Share>()]));
+    for (const { by, share, bytes, grant } of line) {
+      const waiting = stuck.get(by) as Set<Share>;
+      if (waiting.has(share)) continue;
+      const { work, reread } = by.#held;
       const others = share === 'work' ? work : work + reread;
-      if (share === 'intake' && this.intakeFull) stuck.add('intake');
+      if (share === 'intake' && by.intakeFull) waiting.add('intake');
       else if (share === 'reread' && reread > 0 && reread + bytes > this.rereadBytes)
-        stuck.add('reread');
-      else if (share !== 'intake' && others > 0 && work + reread + bytes > this.#room)
-        stuck.add('work').add('reread');
+        waiting.add('reread');
+      else if (share !== 'intake' && others > 0 && bytes > this.#room)
+        waiting.add('work').add('reread');
       else grant();
     }
-    for (const look of this.#forRoom) look();
-    if (stuck.has('intake')) this.#relieve();
+    for (const look of forRoom) look();
+    for (const [budget, waiting] of stuck) if (waiting.has('intake')) budget.#relieve();
   }
 
   /** Seals the largest batch to make room for intake, unless sealed batches will make enough. */
@@ -201,16 +223,30 @@ export class MemoryBudget {
       if (lease.bytes > (largest?.bytes ?? 0)) largest = lease;
     }
     if (largest === undefined) return;
-    if (this.#held.intake - open <= (this.totalBytes * INTAKE_SHARE) / 2)
-      this.#open.get(largest)?.();
+    if (this.#held.intake - open <= this.#intakeLimit / 2) this.#open.get(largest)?.();
   }
 
-  get #intakeBytes(): number {
-    return this.#held.intake + this.pool.idleBytes;
+  #sum(of: (held: Readonly<Record<Share, number>>) => number): number {
+    return this.#common.budgets.reduce((sum, budget) => sum + of(budget.#held), 0);
   }
 
-  /** Room for work and rereading. */
+  /** Part of intake's memory that no other service may use. */
+  get #ownIntake(): number {
+    return (this.totalBytes * INTAKE_SHARE) / 2 / this.#common.budgets.length;
+  }
+
+  /** Memory that intake of this service may use at the moment, including the pool's idle buffers. */
+  get #intakeLimit(): number {
+    const own = this.#ownIntake;
+    const beyond = (intake: number) => Math.max(0, intake - own);
+    const others = this.#sum(({ intake }) => beyond(intake)) - beyond(this.#held.intake);
+    return own + Math.max(0, (this.totalBytes * INTAKE_SHARE) / 2 - others);
+  }
+
+  /** Room that is left for work and rereading. */
   get #room(): number {
-    return this.totalBytes - Math.min(this.#intakeBytes, this.totalBytes * INTAKE_SHARE);
+    const intake = this.#sum((held) => held.intake) + this.pool.idleBytes;
+    const used = this.#sum(({ work, reread }) => work + reread);
+    return this.totalBytes - Math.min(intake, this.totalBytes * INTAKE_SHARE) - used;
   }
 }

@@ -1,5 +1,6 @@
 /** Waits of one shard and their reasons (I8). */
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
+import type { CallPacer } from './call-pacer.ts';
 import type { Rank } from './lanes.ts';
 import { LONG_MS, type WaitReason, type WaitReasons } from './wait-reasons.ts';
 
@@ -13,6 +14,7 @@ interface ShardWaitsDeps {
   readonly waits: WaitReasons;
   readonly clock: Clock;
   readonly limits: Limits;
+  readonly calls?: CallPacer | undefined;
 }
 
 export class ShardWaits {
@@ -36,11 +38,16 @@ export class ShardWaits {
     return work.finally(this.#deps.waits.begin(reason, this.#partOf(part)));
   }
 
-  /** Settles as `work` does. After LONG_MS the shard, or a part of it, is reported as waiting. */
+  /**
+   * Settles as `work` does. After LONG_MS the shard, or a part of it, is reported as waiting; for
+   * the quota if calls of the service wait for their turn.
+   */
   async during<T>(reason: WaitReason, work: Promise<T>, part?: string): Promise<T> {
+    const { calls, clock, waits } = this.#deps;
     let end: (() => void) | undefined;
-    const cancel = this.#deps.clock.after(LONG_MS, () => {
-      end = this.#deps.waits.begin(reason, this.#partOf(part), LONG_MS);
+    const cancel = clock.after(LONG_MS, () => {
+      const cause = reason === 'service' && calls?.isDelaying ? 'quota' : reason;
+      end = waits.begin(cause, this.#partOf(part), LONG_MS);
     });
     try {
       return await work;

@@ -26,7 +26,7 @@ export type WaitReason =
    * yet confirmed the owner.
    */
   | 'kafka'
-  /** The rows that `quota` allows are submitted. */
+  /** The rows that `quota` allows are submitted, or calls wait for their turn. */
   | 'quota'
   /** An operator has paused or drained the pipeline, or a content type. */
   | 'paused';

@@ -1,6 +1,7 @@
 /**
- * Claim of a shard: reads `meta`, fences, writes `owner`, reads the journal up to it, then the
- * committed offsets. The protocol's model covers the order of these steps (docs/internals/testing.md).
+ * Claim of a shard: reads `meta`, fences earlier owners, writes `owner`, reads the journal up to
+ * that record, then reads the committed offsets. The protocol's model covers the order of these
+ * steps (docs/internals/testing.md).
  */
 import { type JournalMeta, writeMeta, writeOwner } from '../../core/journal/journal-records.ts';
 import type { JournalState } from '../../core/journal/journal-view.ts';
@@ -23,7 +24,7 @@ interface ClaimContext extends PipelineContext {
   readonly signal: AbortSignal;
 }
 
-/** Returns the owner record that a claim writes, and with which an owner confirms its ownership. */
+/** Returns the record that a claim writes. An owner also writes it to confirm its ownership. */
 export function ownerRecord(
   { clock, instance, random }: PipelineContext,
   claim = random.id(),
@@ -32,8 +33,8 @@ export function ownerRecord(
 }
 
 /**
- * Claims the shard and returns its state. New and reset partitions need their range; if it is
- * unavailable at the moment, they are omitted, so that the others do not wait for them.
+ * Claims the shard and returns its state. If the range of a new or reset partition is not available
+ * at present, the partition is left out, so that the others need not wait for it.
  * @throws RefusedError if this connector must not run on this journal or source; ShardLostError if
  * another instance has claimed the shard; JournalFormatError if the journal is invalid;
  * TransactionError
@@ -49,11 +50,11 @@ export async function claimShard(context: ClaimContext): Promise<ShardState> {
   recovery.start(journal.start);
   checkMeta(context, await recovery.meta(journal.end, signal));
 
-  // The first commit of a new producer fences: from now on, no other can write for this shard (I3).
+  // The first commit of a new producer fences. From now on, no other producer can write for this shard (I3).
   const claim = context.random.id();
   const barrier = await queue.run(() => ownerRecord(context, claim));
   const state = await recovery.upTo(barrier as number, claim, signal);
-  // The first owner of a new journal may have written `meta` just before it was fenced.
+  // The first owner of a new journal may have written `meta` just before this claim fenced it.
   checkMeta(context, state.meta);
   if (clock.monotonic() - startedMs > context.topics.deleteRetentionMs / 2)
     throw new ShardLostError(
@@ -69,7 +70,7 @@ export async function claimShard(context: ClaimContext): Promise<ShardState> {
     await queue.run(() => ({ journal: [meta, ...progress], offsets }));
   } else if (step !== undefined) await queue.run(() => step);
   signal.throwIfAborted();
-  // After the commit, so that records read again do not look like progress.
+  // Runs after the commit, so that records that are read again do not count as progress.
   const ranges = await admin.ranges(options.source.topic, partitions);
   for (const partition of starts.values())
     partition.seekToLastAssigned(ranges.get(partition.partition)?.start ?? 0);
@@ -100,13 +101,13 @@ async function startPositions(
 ): Promise<Map<number, PartitionState>> {
   const { options, partitions, queue, shard, signal } = context;
   const committed = await confirmedOffsets(context);
-  // Every transaction writes the progress of a partition together with its committed offset.
+  // Every transaction writes a partition's progress together with its committed offset.
   const forgotten = partitions.filter(
     (partition) =>
       !state.progress.has(partition) && isOwnCommit(committed.get(partition)?.metadata ?? ''),
   );
   if (forgotten.length > 0) {
-    // Fails if a newer owner has committed them since the journal was read: then the shard is lost.
+    // If a newer owner has committed them since the journal was read, this commit fails, and the shard is lost.
     await queue.run(() => ownerRecord(context));
     const lost = `has lost their records in partition ${shard}`;
     throw new RefusedError(forgottenJournal(options, forgotten, lost));
@@ -125,7 +126,7 @@ async function startPositions(
     if (range !== undefined)
       starts.set(partition, startPosition(context, state, partition, range, at));
     else if (progress !== undefined && foreignOffset(at) === undefined)
-      // Intake checks the position as soon as the partition can be fetched.
+      // Intake checks the position once the partition can be fetched.
       starts.set(partition, PartitionState.resume(partition, progress));
     else if (isInJobs(state, partition))
       throw new ShardLostError(`source partition ${partition} was reset, but is unavailable`);
@@ -137,9 +138,9 @@ const isInJobs = ({ jobs }: JournalState, partition: number): boolean =>
   [...jobs.values()].some(({ left }) => left.hasPartition(partition));
 
 /**
- * Returns the committed offsets. Foreign ones are read twice, because right after a claim the
- * group's coordinator may return the previous commit, which must not count as a reset (model:
- * stale-offset-taken-for-reset).
+ * Returns the committed offsets. An offset that another tool seems to have committed is read twice.
+ * Right after a claim, the group coordinator may still return the previous commit, which must not
+ * count as a reset (model: stale-offset-taken-for-reset).
  */
 async function confirmedOffsets({
   admin,
@@ -160,7 +161,7 @@ async function confirmedOffsets({
   }
 }
 
-/** Returns an offset that was not committed by this connector: the group was reset. */
+/** Returns the offset if another tool has committed it, which is a reset of the group. */
 const foreignOffset = (at: CommittedOffset | undefined): number | undefined =>
   at === undefined || at.offset === null || isOwnCommit(at.metadata) ? undefined : at.offset;
 
@@ -177,7 +178,7 @@ function startPosition(
   const progress = all.get(partition);
 
   if (progress === undefined) {
-    // An offset set by hand takes precedence. A partition added later starts at its beginning.
+    // An offset that was set by hand takes precedence. A partition that was added later starts at its beginning.
     const first = meta === undefined && options.source.startFrom === 'latest' ? end : start;
     const offset = within(reset ?? first);
     logger.info({ partition, offset, end }, 'reading source partition');

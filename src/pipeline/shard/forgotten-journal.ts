@@ -1,6 +1,6 @@
 /**
- * Check for a lost journal: it is missing or empty although its group has offsets committed by this
- * connector. Without its live jobs, their records would never get a terminal record.
+ * Check for a lost journal: the journal is missing or empty, although its group has offsets that
+ * this connector committed. The records of the lost live jobs would never get a terminal record.
  */
 import { isOwnCommit } from '../../core/journal/shard-state.ts';
 import type { ClusterAdmin } from '../../core/ports/kafka.ts';
@@ -9,10 +9,10 @@ import type { PipelineOptions } from '../context/options.ts';
 
 type JournalOptions = Pick<PipelineOptions, 'source' | 'journal'>;
 
-/** Maximum number of partitions that the error names. */
+/** Maximum number of partitions that the error lists. */
 const SHOWN = 8;
 
-/** Returns the text of the error. @param partitions those with offsets of the lost journal */
+/** Returns the error's text. @param partitions those whose offsets were committed with the lost journal */
 export function forgottenJournal(
   { source, journal }: JournalOptions,
   partitions: readonly number[],
@@ -30,7 +30,7 @@ export function forgottenJournal(
   );
 }
 
-/** Returns the source partitions with an offset that this connector committed for the group. */
+/** Returns the source partitions whose group offset was committed by this connector. */
 export async function ownCommits(
   admin: ClusterAdmin,
   { source }: JournalOptions,
@@ -42,10 +42,10 @@ export async function ownCommits(
 }
 
 /**
- * Checks the journal topic before the group is joined; each claim checks its own partition again.
- * @param owned result of `ownCommits`, queried before the journal was described, since another
- * replica may create it in the meantime
- * @param shards partitions of the journal topic; undefined if it does not exist
+ * Checks the journal topic before the group is joined. Later, each claim checks its own partition.
+ * @param owned result of `ownCommits`, queried before the journal was described, because another
+ * replica may create the journal in between
+ * @param shards number of partitions of the journal topic, undefined if it does not exist
  * @throws RefusedError
  */
 export async function refuseForgotten(
@@ -57,7 +57,7 @@ export async function refuseForgotten(
   if (owned.length === 0) return;
   if (shards === undefined)
     throw new RefusedError(forgottenJournal(options, owned, 'does not exist'));
-  // The end of a partition without a leader is unknown: the claim of its shard checks it later.
+  // If a partition has no leader, its end is unknown, and the claim of its shard checks it later.
   const ends = await admin.ends(options.journal.topic, [
     ...new Set(owned.map((partition) => partition % shards)),
   ]);

@@ -1,6 +1,6 @@
 /**
- * Recovery of a shard's state: reads its journal through the group, from the beginning to the
- * barrier. Afterwards it continues to read for operator commands.
+ * Recovery of a shard's state. Reads the shard's journal through the group from the beginning to
+ * the barrier. Afterwards continues to read, for operator commands.
  */
 
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
@@ -16,13 +16,13 @@ import type { Logger } from '../../core/ports/telemetry.ts';
 import type { SourceRecord } from '../../core/record.ts';
 import { describe, ShardLostError } from '../context/errors.ts';
 
-/** Maximum number of fetched bytes not folded yet, above which the journal pauses. */
+/** Maximum number of fetched bytes that have not been processed. Above it, the journal partition pauses. */
 const MAX_INBOX_BYTES = 1024 * 1024;
 
-/** Number of characters of a key that distinguish a command from other records. */
+/** Number of characters needed to distinguish the key of a command from other keys. */
 const MAX_KEY = CONTROL_KEY.length + 1;
 
-/** Maximum time without progress, after which the position counts as lost and the claim fails. */
+/** Maximum time without progress. After it the position counts as lost, and the claim fails. */
 const STALL_MS = 60_000;
 
 interface RecoveryDeps {
@@ -36,17 +36,17 @@ interface RecoveryDeps {
 export class JournalRecovery {
   readonly #deps: RecoveryDeps;
   #view = new JournalView();
-  /** True once the state has been recovered. From then on, only commands are read. */
+  /** True once the state has been recovered. From then on, only commands are processed. */
   #recovered = false;
   #onCommand: (control: Control) => void = () => {};
-  /** Position up to which the journal has been folded; undefined while nothing is read. */
+  /** Position up to which the journal has been processed. undefined before `start`. */
   #position: number | undefined;
-  /** Start of the next batch to fetch, which follows the inbox. */
+  /** Start of the next batch to fetch, after the batches in the inbox. */
   #expected = 0;
   readonly #inbox: FetchedBatch[] = [];
   #inboxBytes = 0;
   #folding = false;
-  /** Offset of the owner record of this claim. */
+  /** Offset of the owner record that this claim wrote. */
   #barrier: number | undefined;
   #failure: unknown;
   #wake: (() => void) | undefined;
@@ -62,7 +62,7 @@ export class JournalRecovery {
     this.rejoined();
   }
 
-  /** Resumes in a new generation, in which the partition is paused and has no position. */
+  /** Resumes in a new generation. The partition is then paused and has no position. */
   rejoined(): void {
     if (this.#position === undefined) return;
     this.#seek();
@@ -86,7 +86,7 @@ export class JournalRecovery {
     if (this.#position === undefined || this.#failure !== undefined) return;
     const isBehind = batch.nextOffset === batch.fetchOffset && batch.fetchOffset > this.#expected;
     if (batch.fetchOffset !== this.#expected && !(this.#recovered && isBehind)) {
-      // The batch was in flight when the position was moved.
+      // The batch was in flight while the position was moved.
       this.#seek();
       return;
     }
@@ -97,7 +97,7 @@ export class JournalRecovery {
     if (!this.#folding) void this.#foldAll();
   }
 
-  /** Folds the inbox. A failure rejects the pending `meta` or `upTo`. */
+  /** Processes the inbox. On a failure, the pending `meta` or `upTo` rejects. */
   async #foldAll(): Promise<void> {
     this.#folding = true;
     try {
@@ -148,7 +148,7 @@ export class JournalRecovery {
     if (unreadable !== undefined) {
       const { from, poison } = unreadable;
       const { topic, shard } = this.#deps;
-      // After recovery only commands matter, and the next one may follow.
+      // After the recovery only commands matter, so an unreadable record is skipped.
       if (this.#recovered) {
         this.#warn(from, poison.message);
         return;
@@ -170,14 +170,14 @@ export class JournalRecovery {
     logger.warn({ topic, offset, error }, 'ignored a record of the journal');
   }
 
-  /** Returns the current command and acknowledgement, and passes new commands to `onCommand`. */
+  /** Returns the current command and acknowledgement. Passes later commands to `onCommand`. */
   follow(onCommand: (control: Control) => void): Pick<JournalState, 'control' | 'acknowledged'> {
     this.#onCommand = onCommand;
     const { control, acknowledged } = this.#view;
     return { control, acknowledged };
   }
 
-  /** Returns the meta record, if there is one below `end`; a new journal has none. */
+  /** Returns the meta record, or undefined if there is none below `end`. A new journal has none. */
   async meta(end: number, signal: AbortSignal): Promise<JournalMeta | undefined> {
     await this.#until(
       () => this.#view.meta !== undefined || (this.#position as number) >= end,
@@ -188,12 +188,12 @@ export class JournalRecovery {
 
   /**
    * Returns the state once the barrier has been reached.
-   * @throws ShardLostError if the newest owner record is not of `claim`; JournalFormatError if the
-   * journal is invalid
+   * @throws ShardLostError if the newest owner record is from another claim than `claim`;
+   * JournalFormatError if the journal is invalid
    */
   async upTo(barrier: number, claim: string, signal: AbortSignal): Promise<JournalState> {
     this.#barrier = barrier;
-    // The inbox must be folded as well, since it may have a newer claim.
+    // The inbox must be processed too, because it may contain a newer claim.
     await this.#until(
       () => (this.#position as number) > barrier && this.#position === this.#expected,
       signal,

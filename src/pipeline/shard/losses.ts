@@ -1,6 +1,6 @@
 /**
- * Losses of one shard in this process. They determine the delay before the next claim, and show
- * whether the shard is lost repeatedly at the same position, where and why.
+ * Losses of one shard in this process. They determine the delay before the next claim. If the shard
+ * is lost repeatedly at the same position, they show where and why.
  */
 import { fullJitterMs } from '../../../packages/client/src/base/backoff.ts';
 import type { Random } from '../../../packages/client/src/base/clock.ts';
@@ -10,18 +10,18 @@ import { describe, isOfTheLanguage, shortly } from '../context/errors.ts';
 import type { ShardWorker } from './worker.ts';
 
 const RECLAIM = { baseMs: 200, capMs: 8_000 };
-/** Backoff after repeated exceptions of the code at one position, which no outage explains. */
+/** Backoff after repeated exceptions of the connector's code at one position, which no outage can explain. */
 const SLOW_RECLAIM = { ...RECLAIM, capMs: 60_000 };
-/** Time as owner after which the next loss counts as the first of a new series. */
+/** Time as owner after which the next loss starts a new series. */
 const FORGIVE_AFTER_MS = 30_000;
 
-/** Number of losses at the same position from which they count as repeated. */
+/** Number of losses at the same position that count as repeated. */
 const REPEATED = 3;
-/** Time as owner after which earlier losses are forgotten, even if the position has not moved. */
+/** Time as owner after which earlier losses are forgotten, even if the position has not advanced. */
 const WELL_AFTER_MS = 120_000;
-/** Like WELL_AFTER_MS, for an owner without records in flight and without lag. */
+/** The same time for an owner that has no records in flight and no lag. */
 const IDLE_AFTER_MS = 10_000;
-/** Maximum number of positions that a text names. */
+/** Maximum number of positions that a text lists. */
 const MAX_NAMED = 3;
 
 export class Losses {
@@ -29,18 +29,18 @@ export class Losses {
   #class = '';
   #error: unknown;
   #times = 0;
-  /** Start of the current ownership on the monotonic clock, ms. */
+  /** Start of the current ownership in ms (monotonic clock). undefined if this process is not the owner. */
   #ownedSinceMs: number | undefined;
   /** Number of consecutive failed claims. */
   failures = 0;
 
-  /** Returns the wait before the next claim, ms. @param error reason of the loss */
+  /** Returns the wait before the next claim in ms. @param error reason of the loss */
   nextClaimMs(error: unknown, random: Random): number {
     const pace = this.#times >= REPEATED && isOfTheLanguage(error) ? SLOW_RECLAIM : RECLAIM;
     return fullJitterMs(this.failures++, pace, random);
   }
 
-  /** Checks the current worker of the shard. */
+  /** Updates the losses according to the shard's current worker. */
   look(worker: ShardWorker | undefined, nowMs: number): void {
     const owned = worker?.owned;
     this.#ownedSinceMs = owned && (this.#ownedSinceMs ?? nowMs);
@@ -52,7 +52,7 @@ export class Losses {
     this.owned(forMs, idle, (one) => shard.state.partitions.get(one)?.watermark);
   }
 
-  /** Records a loss. @param places position of intake, or the watermarks; empty during a claim */
+  /** Records a loss. @param places position of intake, or the watermarks; empty if the loss was during a claim */
   lost(places: readonly SourceCoordinate[], error: unknown): void {
     const same = classOf(error) === this.#class && keyOf(places) === keyOf(this.#places);
     this.#times = same ? this.#times + 1 : 1;
@@ -61,7 +61,7 @@ export class Losses {
     this.#error = error;
   }
 
-  /** @param idle true without records in flight and without lag @param watermarkOf returns W */
+  /** @param idle true if there are no records in flight and no lag @param watermarkOf returns W of a partition */
   owned(
     forMs: number,
     idle: boolean,
@@ -73,7 +73,7 @@ export class Losses {
     if (moved || forMs >= (idle ? IDLE_AFTER_MS : WELL_AFTER_MS)) this.#forget();
   }
 
-  /** Forgets all losses, because the shard was given up intentionally. */
+  /** Forgets all losses because the shard was given up on purpose. */
   forgive(): void {
     this.#forget();
     this.failures = 0;
@@ -84,14 +84,14 @@ export class Losses {
     this.#class = '';
   }
 
-  /** Fields of a log line about repeated losses; undefined if there are none. */
+  /** Log fields about repeated losses. undefined if there are none. */
   get fields(): object | undefined {
     if (this.#times < REPEATED) return undefined;
     const place = this.#places.length === 1 ? this.#places[0] : { positions: this.#named };
     return { ...place, times: this.#times, error: describe(this.#error) };
   }
 
-  /** Text about repeated losses with positions, number and reason; undefined if there are none. */
+  /** Text about repeated losses with their positions, number and cause. undefined if there are none. */
   get text(): string | undefined {
     if (this.#times < REPEATED) return undefined;
     const named = this.#named;

@@ -25,29 +25,32 @@ import type { FailedJob, Heard, ShardStages } from '../stages/shard-stages.ts';
 import { Submitter } from '../stages/submitter.ts';
 import { Tracker } from '../stages/tracker.ts';
 
-// Parked batches: a batch whose type is blocked keeps only its coordinates, so that memory remains
-// for other types. It is read again once its type's breaker grants a permit. W does not pass it;
-// `source.maxInFlight` limits how far the partition can advance in the meantime.
+// Parked batches: if a batch's type is blocked, only the coordinates of its records are kept, so
+// that memory remains for other types. The records are reread once the type's breaker grants a
+// permit. W stays below them, and `source.maxInFlight` limits how far the partition can advance in
+// the meantime.
 
-/** Memory of a parked batch in addition to its coordinates, bytes. */
+/** Bytes of memory of a parked batch in addition to its coordinates. */
 const OBJECT_BYTES = 1024;
 
 /**
- * Returns the request to read a batch again. The caller discards its rows.
- * @param submit receives the batch, which again has its items
+ * Returns the request to reread a batch. The caller discards the batch's rows.
+ * @param submit receives the batch once its items have been reread
  */
 function parkedBatch(
   { type, lane, bytes, from, inFlight, attempt, depth, spent }: BatchPlan,
   records: BatchRecords,
   submit: (submission: Submission) => void,
+  forQuota = false,
 ): RereadRequest {
-  // Copies only the plan: a submission also has rows and memory.
+  // Copies only the plan, because a submission also has rows and memory.
   const plan = { type, lane, bytes, from, inFlight, attempt, depth, spent };
   return {
     ...{ type, records, from, inFlight },
     written: writtenBetween(from ?? records),
     bytes: memoryOfItems(records.size, 2 * bytes),
     submits: true,
+    quotaRank: forQuota ? { lane, isRetry: from !== undefined, rows: records.size } : undefined,
     // For records of a job, this memory is negligible.
     heldBytes: from === undefined ? OBJECT_BYTES + records.heldBytes : 0,
     found: async (items, permit, batchOf) => {
@@ -57,10 +60,10 @@ function parkedBatch(
   };
 }
 
-/** Records of a lane in flight. */
+/** Records in flight of a lane. */
 export interface LaneReport {
   readonly records: number;
-  /** Timestamp of the oldest, ms; Infinity if there is none. */
+  /** Timestamp of the oldest record in ms. Infinity if there is none. */
   readonly oldestEventMs: number;
 }
 
@@ -72,12 +75,12 @@ export interface JobReport {
   readonly heard: Heard | undefined;
 }
 
-/** Time per live job over which first polls after a restart are spread; at most review.poll. */
+/** Time per live job over which first polls are spread after a restart. In total at most review.poll. */
 const RECOVERY_SPREAD_MS = 2;
 
 export class OwnedShard implements ShardStages {
   readonly shard: ShardContext;
-  /** End of the claim on the wall clock, ms. */
+  /** End of the claim in ms (wall clock). */
   readonly sinceMs: number;
   readonly writer: TerminalWriter;
   readonly deadLetters: DeadLetterRereads;
@@ -87,7 +90,7 @@ export class OwnedShard implements ShardStages {
   readonly #submitter: Submitter;
   readonly #tracker: Tracker;
   readonly #retrier: Retrier;
-  /** Monotonic clock, ms. */
+  /** Time of the last progress in ms (monotonic clock). */
   lastProgressMs: number;
 
   constructor(shard: ShardContext, size: ChunkSize) {
@@ -95,7 +98,10 @@ export class OwnedShard implements ShardStages {
     this.shard = shard;
     this.sinceMs = clock.now();
     this.lastProgressMs = clock.monotonic();
-    this.writer = new TerminalWriter(shard, size, () => this.intake.flow());
+    this.writer = new TerminalWriter(shard, size, () => {
+      shard.quota?.settled();
+      this.intake.flow();
+    });
     this.deadLetters = new DeadLetterRereads(shard, this.writer);
     this.rereads = new RereadQueue(shard, this.deadLetters);
     this.#passedOver = new Map(
@@ -113,7 +119,7 @@ export class OwnedShard implements ShardStages {
     shard.quota?.listen(() => this.intake.flow());
   }
 
-  /** Follows the live jobs of the journal and starts intake. */
+  /** Follows the live jobs that the journal contains, and starts intake. */
   start(): void {
     const { ledger, options, random, report, state } = this.shard;
     ledger.recovered(state.unsettled);
@@ -126,7 +132,7 @@ export class OwnedShard implements ShardStages {
     this.#obey();
   }
 
-  /** Number of records that were taken in and have no terminal record yet. */
+  /** Number of records that were read and have no terminal record yet. */
   get unsettled(): number {
     return this.shard.inFlight.records + this.shard.state.unsettled;
   }
@@ -150,7 +156,7 @@ export class OwnedShard implements ShardStages {
     );
   }
 
-  /** Live jobs, in the order of their submission. */
+  /** Live jobs in the order of their submission. */
   get jobs(): readonly JobReport[] {
     return [...this.shard.state.jobs.values()].map((job) => {
       const failed = this.#retrier.failed(job);
@@ -161,7 +167,7 @@ export class OwnedShard implements ShardStages {
     });
   }
 
-  /** Obeys the commands that are in force now. */
+  /** Applies the current command. */
   #obey(): void {
     this.acknowledge();
     this.intake.flow();
@@ -185,7 +191,7 @@ export class OwnedShard implements ShardStages {
       this.shard.spawn('submit', () => this.#submitter.submit(submission));
       return;
     }
-    // A lost shard starts nothing, but must still release the memory.
+    // A lost shard starts nothing, but must still release memory.
     submission.batch[Symbol.dispose]();
   }
 
@@ -197,8 +203,8 @@ export class OwnedShard implements ShardStages {
     this.#retrier.add(failed);
   }
 
-  park(plan: BatchPlan, records: BatchRecords): void {
-    this.rereads.add(parkedBatch(plan, records, (again) => this.submit(again)));
+  park(plan: BatchPlan, records: BatchRecords, forQuota = false): void {
+    this.rereads.add(parkedBatch(plan, records, (again) => this.submit(again), forQuota));
   }
 
   submitPassedOver(plan: BatchPlan, records: BatchRecords): Promise<void> {

@@ -1,4 +1,4 @@
-/** Checks the topics that a pipeline needs, and creates its journal if it is missing. */
+/** Checks the topics that a pipeline needs. Creates the journal if it is missing. */
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import type { ClusterAdmin, TopicDescription } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
@@ -9,15 +9,15 @@ import { describeTopics, journalSpec, MAX_MESSAGE_BYTES } from '../context/topic
 import { ownCommits, refuseForgotten } from './forgotten-journal.ts';
 
 const MIN_DELETE_RETENTION_MS = 3_600_000;
-/** Maximum time for which a new topic may be unknown to another broker. */
+/** Maximum time until all brokers know a new topic. */
 const VISIBLE_MS = 30_000;
 const LOOK_AGAIN_MS = 100;
 
 const quote = (text: string): string => JSON.stringify(text);
 
 /**
- * Checks the topics, and creates the journal if it is missing.
- * @throws RefusedError that names the topic, the setting and the remedy
+ * Checks the topics. Creates the journal if it is missing.
+ * @throws RefusedError with the topic, the setting and the remedy
  */
 export async function prepareTopics(
   admin: ClusterAdmin,
@@ -48,7 +48,7 @@ export async function prepareTopics(
     journal = await untilVisible(admin, topic, clock);
     const { partitions: shards, replicationFactor } = journal;
     logger.info({ topic, shards, replicationFactor }, 'created the journal topic');
-    // Another replica may have created it first, with different settings.
+    // Another replica may have created it first with different settings.
     await checkJournal(journal);
   }
   return {
@@ -63,7 +63,7 @@ function refuse(problem: string | undefined): void {
   if (problem !== undefined) throw new RefusedError(problem);
 }
 
-/** Returns a problem for a compacted topic, which loses terminal records and requires keys. */
+/** Returns the problem of a compacted output topic, which would lose terminal records and require keys. */
 export function outputProblem({ settings }: TopicDescription, topic: string): string | undefined {
   const policy = settings.get('cleanup.policy') ?? '';
   if (!policy.split(',').some((one) => one.trim() === 'compact')) return undefined;
@@ -87,7 +87,7 @@ async function untilVisible(
   }
 }
 
-/** Returns the reason why an existing topic cannot be this pipeline's journal, with the remedy. */
+/** Returns the reason why an existing topic cannot be this pipeline's journal, and the remedy. */
 export function journalProblem(
   options: Pick<PipelineOptions, 'journal'>,
   journal: TopicDescription,
@@ -128,7 +128,7 @@ export function journalProblem(
   return `the journal topic ${quote(topic)} cannot be used: ${problems.join('; ')}. ${remedies.join(' ')}`;
 }
 
-/** Returns the error for a changed number of journal partitions: records would change shards. */
+/** Returns the error for a changed number of journal partitions. It would move records to other shards. */
 export function journalResized(
   { journal, source }: PipelineOptions,
   before: number,

@@ -5,7 +5,6 @@
  *   new ──start──► claiming ──► owner ──► over
  *                     └──────────────────► over   (lost, released, refused)
  */
-import type { QuotaLimits } from '../../core/journal/quota.ts';
 import { crashOf } from '../../core/outcome/internal-error.ts';
 import { type FetchedBatch, type ShardProducer, TransactionError } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
@@ -17,16 +16,17 @@ import { ShardControl } from '../context/shard-control.ts';
 import type { ChunkSize } from '../context/terminal-writer.ts';
 import { QueueClosedError, TransactionQueue } from '../context/transaction-queue.ts';
 import { earliest, type InFlightCount } from '../limits/in-flight.ts';
+import type { QuotaLeft } from '../limits/quota-gate.ts';
 import { ShardWaits } from '../limits/shard-waits.ts';
 import { claimShard, ownerRecord } from './claim.ts';
 import { JournalRecovery } from './journal-recovery.ts';
 import { type JobReport, type LaneReport, OwnedShard } from './owned-shard.ts';
 
-/** Interval of an owner's checks: progress, ownership, health. */
+/** Interval at which an owner checks progress, ownership and health. */
 const TICK_MS = 1000;
-/** Interval at which partitions that were unavailable during the claim are queried again. */
+/** Interval at which partitions that were unavailable during the claim are checked again. */
 const UNSEEN_RETRY_MS = 5_000;
-/** Minimum time before a transaction counts as stuck, however short its timeout is. */
+/** Minimum time after which a transaction counts as stuck, even if its timeout is short. */
 const MIN_TRANSACTION_MS = 180_000;
 
 export interface WorkerReport {
@@ -34,15 +34,15 @@ export interface WorkerReport {
   readonly inFlight: number;
   readonly buffered: number;
   readonly lag: number;
-  /** Time at which all partition ends were last known, monotonic, ms; Infinity without partitions. */
+  /** Time at which all partition ends were last known (monotonic clock, ms). Infinity if there are no partitions. */
   readonly endsHeardMs: number;
-  /** Timestamp of the oldest record in flight, ms; Infinity if there is none. */
+  /** Timestamp of the oldest record in flight in ms. Infinity if there is none. */
   readonly oldestEventMs: number;
   readonly lanes: ReadonlyMap<string, LaneReport>;
   /** Rows left; undefined without a quota. */
-  readonly quota?: QuotaLimits | undefined;
+  readonly quota?: QuotaLeft | undefined;
   readonly jobs: readonly JobReport[];
-  /** undefined while the worker is not the owner. */
+  /** undefined if the worker is not the owner. */
   readonly control?: ShardControl;
 }
 
@@ -60,19 +60,19 @@ export class ShardWorker {
   readonly #recovery: JournalRecovery;
   readonly #running = new Set<Promise<void>>();
   readonly #waits: ShardWaits;
-  /** Name of the worker in health. */
+  /** Name of the worker's loop in the health report. */
   readonly #loop: string;
   #owned: OwnedShard | undefined;
-  /** Records in the running transaction of the shard that was lost. */
+  /** Records in the transaction that was running when the shard was lost. */
   #committing: InFlightCount | undefined;
   #cancelTick: (() => void) | undefined;
   #over = false;
   #drained: Promise<void> = Promise.resolve();
 
   /**
-   * @param onOver called once, when the worker has ended. A RefusedError or JournalFormatError
-   * means that the pipeline must not continue; after another error the shard may be claimed again.
-   * `places` is the position at which intake failed, or else the watermarks
+   * @param onOver called once, when the worker has ended. After a RefusedError or
+   * JournalFormatError, the pipeline must not continue. After any other error, the shard may be
+   * claimed again. `places` is the position at which intake failed; otherwise the watermarks
    */
   constructor(
     context: PipelineContext,
@@ -107,7 +107,7 @@ export class ShardWorker {
     this.#tick();
   }
 
-  /** Resumes in a new generation with the same shard: all partitions are paused, without position. */
+  /** Resumes in a new generation with the same shard. All partitions are then paused and have no position. */
   rejoined(): void {
     this.#recovery.rejoined();
     if (this.#owned === undefined) return;
@@ -121,7 +121,7 @@ export class ShardWorker {
     else this.#owned?.intake.fetched(batch);
   }
 
-  /** Gives the shard up. Uploads in flight may end. @param stops true to commit progress first */
+  /** Gives up the shard. Uploads in flight may finish. @param stops true to commit progress first */
   async release(reason: string, stops = false): Promise<void> {
     const state = stops ? this.#owned?.shard.state : undefined;
     const closed = this.#queue.close(() => state?.progressOnly({ positions: true }));
@@ -129,7 +129,7 @@ export class ShardWorker {
     await closed;
   }
 
-  /** After the end of the worker, resolves when all its tasks have ended. */
+  /** Resolves when all tasks of the worker have ended, after the worker itself has ended. */
   get drained(): Promise<void> {
     return this.#drained;
   }
@@ -139,14 +139,14 @@ export class ShardWorker {
     this.#uploadAbort.abort(new ShardLostError('the connector stops'));
   }
 
-  /** The owned shard, for reading only; undefined while the worker is not the owner. */
+  /** The owned shard, for reading only. undefined if the worker is not the owner. */
   get owned(): OwnedShard | undefined {
     return this.#owned;
   }
 
   report(): WorkerReport {
     if (this.#owned === undefined) {
-      // The lag of a shard is unknown until it is claimed. After a loss, the next owner reports it.
+      // The lag of a shard is unknown until the shard has been claimed. After a loss, the next owner reports it.
       const endsHeardMs = this.#over ? Infinity : -Infinity;
       const { records: inFlight = 0, oldestEventMs = Infinity } = this.#committing ?? {};
       const none = { buffered: 0, lag: 0, lanes: new Map(), jobs: [] };
@@ -211,7 +211,7 @@ export class ShardWorker {
     if (unseen.length > 0) this.#spawn('range', () => this.#awaitUnseen(unseen));
   }
 
-  /** @throws ShardLostError once one of the partitions is available, so that a new claim includes it */
+  /** @throws ShardLostError once a partition in `unseen` is available, so that a new claim includes it */
   async #awaitUnseen(unseen: readonly number[]): Promise<void> {
     const { admin, clock, options, waits } = this.#context;
     const { topic } = options.source;
@@ -235,7 +235,7 @@ export class ShardWorker {
     this.#cancelTick = clock.after(TICK_MS, () => this.#tick());
     const nowMs = clock.monotonic();
     const transactionMs = this.#transactionMs;
-    // A transaction has timeouts of its own. If it takes twice as long, it is stuck.
+    // A transaction has its own timeouts. If it takes twice as long, it is stuck.
     if (transactionMs !== undefined) {
       if (transactionMs > 0) health.waiting(this.#loop, 'a Kafka transaction', transactionMs);
     } else if (this.#owned === undefined) health.waiting(this.#loop, 'claiming the shard');
@@ -249,19 +249,19 @@ export class ShardWorker {
       this.#confirmOwnership();
   }
 
-  /** Confirms the ownership by a commit, which fails if another owner has fenced this one. */
+  /** Confirms the ownership with a commit, which fails if another owner has fenced this one. */
   #confirmOwnership(): void {
     this.#spawn('ownership', async () => {
       await this.#queue.run(() => ownerRecord(this.#context));
     });
   }
 
-  /** Time left before the running transaction counts as stuck, ms; undefined if none is running. */
+  /** Remaining time in ms until the running transaction counts as stuck. undefined if none is running. */
   get #transactionMs(): number | undefined {
     const { runningSinceMs } = this.#queue;
     const { clock, options } = this.#context;
     if (runningSinceMs === undefined) return undefined;
-    // The producer itself gives up at the transaction timeout.
+    // The producer itself fails at the transaction timeout.
     const maxMs = Math.max(MIN_TRANSACTION_MS, 2 * options.kafka.transactionTimeoutMs);
     return Math.max(0, runningSinceMs + maxMs - clock.monotonic());
   }
@@ -287,7 +287,7 @@ export class ShardWorker {
     let places: readonly SourceCoordinate[] = [];
     if (this.#owned === undefined) {
       metrics.count('claims_total', { pipeline: options.name, outcome: 'failed' });
-      // Another claim would fail for the same missing permission.
+      // Another claim would fail because of the same missing permission.
       if (error instanceof TransactionError && error.failure === 'rejected') {
         const message = `Kafka does not allow this connector to write: ${error.message}`;
         reason = new RefusedError(message, { cause: error });
@@ -300,7 +300,7 @@ export class ShardWorker {
         offset,
       }));
       places = taking === undefined ? marks : [taking];
-      // Records of the running transaction are booked at its end.
+      // Records in the running transaction are booked when it ends.
       this.#committing = inFlight.committing;
       ledger.released(unsettled - inFlight.committing.records);
       intake.stop();
@@ -311,7 +311,7 @@ export class ShardWorker {
     this.#recovery.stop();
     const cancel = clock.after(options.uploadDrainMs, () => this.abandonUploads());
     const closed = this.#queue.close();
-    // Others wait for permits and memory of the running transaction, so health must report it.
+    // Other shards may wait for permits and memory of the running transaction, so health must report it.
     const transactionMs = this.#transactionMs;
     if (transactionMs !== undefined) {
       const loop = `${this.#loop}/ended-${clock.now()}`;

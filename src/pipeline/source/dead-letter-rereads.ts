@@ -1,4 +1,4 @@
-/** Dead letters of records that are no longer in memory: reads them from the source again. */
+/** Publishes dead letters of records that are no longer in memory, by rereading them from the source. */
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import { placeOf } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
@@ -6,20 +6,20 @@ import type { DeadLetter, TerminalWriter } from '../context/terminal-writer.ts';
 import { assertSameLog, readAgain, untilReadable, type WrittenBetween } from './reread.ts';
 import { RereadRuns, type RereadWork } from './reread-runs.ts';
 
-/** Records that end as dead letters for one reason. */
+/** Records that become dead letters for the same reason. */
 interface DeadLetterBatch extends Pick<DeadLetter, 'poison' | 'stage' | 'inFlight'> {
-  /** Records without a dead letter yet. */
+  /** Records that have no dead letter yet. */
   readonly records: CoordinateSet;
   readonly written: WrittenBetween;
-  /** Job that the records leave; undefined if they are in none. */
+  /** Job that the records leave. undefined if they are in no job. */
   readonly from: LiveJob | undefined;
 }
 
-/** Maximum memory of one run in addition to its chunk, and estimated memory of a record. */
+/** Maximum memory of a run in bytes, without its chunk, and estimated memory per record. */
 const MAX_BYTES = 5 * 1024 * 1024;
 const BYTES_PER_RECORD = 256;
 
-/** Queue of dead letters to be published; waiting ones occupy memory only for their coordinates. */
+/** Queue of dead letters to publish. While they wait, only their coordinates are in memory. */
 export class DeadLetterRereads {
   readonly #runs: RereadRuns<DeadLetterBatch & RereadWork>;
 
@@ -34,9 +34,9 @@ export class DeadLetterRereads {
     });
   }
 
-  /** Settles each record as a dead letter, with only the coordinates if the record is gone. */
+  /** Publishes a dead letter for each record. If the record is gone, the dead letter has only the coordinates. */
   add({ records, ...about }: DeadLetterBatch): void {
-    // One request per partition, so that an unreadable partition does not delay the others.
+    // Each partition is a separate request, so that an unreadable partition does not delay the others.
     for (const [partition, offsets] of records.entries())
       this.#runs.add({
         ...{ ...about, bytes: BYTES_PER_RECORD * offsets.size },
@@ -45,7 +45,7 @@ export class DeadLetterRereads {
   }
 }
 
-/** Reads records from the source and publishes them as dead letters, one fetched piece at a time. */
+/** Reads records from the source and publishes dead letters for them, one fetched piece at a time. */
 export async function publishReread(
   shard: ShardContext,
   writer: TerminalWriter,
@@ -55,7 +55,7 @@ export async function publishReread(
     await publishOnce(shard, writer, batches).catch((error) => untilReadable(shard, error));
 }
 
-/** Publishes the remaining records. @throws UnreadPartitionError, or an error that ends the shard */
+/** Publishes dead letters for the remaining records. @throws UnreadPartitionError, or an error that ends the shard */
 async function publishOnce(
   shard: ShardContext,
   writer: TerminalWriter,
@@ -67,7 +67,7 @@ async function publishOnce(
     ),
   );
   const publish = async (letters: readonly (DeadLetterBatch & DeadLetter)[]) => {
-    // Records that are in no job share transactions, even if they come from different batches.
+    // Records that are in no job share transactions even if they are from different batches.
     for (const [job, some] of Map.groupBy(letters, ({ from }) => from))
       await writer.deadLetters(job, some);
     for (const one of letters) {

@@ -1,7 +1,7 @@
 /**
- * Records that intake passes over because their lane has no room left. Only their coordinates are
- * kept; their batches are read from the source again, one at a time for each type of a lane, as soon
- * as the lane has room. The records of other lanes are not held up meanwhile.
+ * Records that intake defers because their lane has no memory left. Only their coordinates are
+ * kept. Their batches are reread from the source once the lane has room, one at a time for each
+ * type in a lane. Meanwhile intake continues with the records of other lanes.
  */
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import { type BatchLimits, OFFSET_CHECK_EVERY } from '../../core/batch-buffer.ts';
@@ -12,7 +12,7 @@ import type { ShardContext } from '../context/shard-context.ts';
 import type { BatchPlan } from '../context/submission.ts';
 import { DEFAULT_LANE, type Lane } from '../limits/lanes.ts';
 
-/** Memory of the objects around the coordinates of a batch. */
+/** Bytes of memory of a batch in addition to its coordinates. */
 const OBJECT_BYTES = 1280;
 
 /** Records that will be one batch. */
@@ -25,7 +25,7 @@ interface Deferred {
 interface Queue {
   readonly lane: Lane;
   readonly type: string;
-  /** The last one is still open. */
+  /** Batches of the queue. The last one is still open. */
   readonly deferred: Deferred[];
   readonly start: () => void;
 }
@@ -34,13 +34,13 @@ export class Deferrals implements Disposable {
   readonly #shard: ShardContext;
   readonly #limitsOf: (type: string) => BatchLimits;
   readonly #reread: (plan: BatchPlan, records: BatchRecords) => Promise<void>;
-  /** Memory budget held for the coordinates of deferred records. */
+  /** Memory budget for the coordinates of deferred records. */
   readonly #coordinates: Lease;
   readonly #queues = new Map<Lane, Map<string, Queue>>();
   /** Functions that are called when there may be more room. */
   readonly #forRoom = new Set<() => void>();
 
-  /** @param reread submits a batch whose records are read again; resolves when they are in memory */
+  /** @param reread submits a batch after rereading its records; resolves once they are in memory */
   constructor(
     shard: ShardContext,
     limitsOf: (type: string) => BatchLimits,
@@ -53,7 +53,7 @@ export class Deferrals implements Disposable {
     this.#coordinates = budget.lease('intake', 0, undefined, budget.coordinates);
   }
 
-  /** Returns true if an item must be passed over now. Later items of a type do not overtake earlier ones. */
+  /** Returns true if an item must be deferred. A later item of a type never overtakes an earlier one. */
   defers(lane: Lane, { type, partition }: ContentItem): boolean {
     const { budget, lanes, quota } = this.#shard;
     if (!lanes.areSeveral) return false;
@@ -109,13 +109,13 @@ export class Deferrals implements Disposable {
     queue.start();
   }
 
-  /** Batches of a lane that wait. */
+  /** Returns the waiting batches of a lane. */
   of(lane: Lane): readonly BatchRecords[] {
     const queues = [...(this.#queues.get(lane)?.values() ?? [])];
     return queues.flatMap(({ deferred }) => deferred.map(({ records }) => records));
   }
 
-  /** Gives the memory back: the next owner reads the records again. */
+  /** Releases the memory. The next owner reads the records again. */
   [Symbol.dispose](): void {
     this.#coordinates[Symbol.dispose]();
   }
@@ -173,7 +173,7 @@ export class Deferrals implements Disposable {
   async #submitNext(queue: Queue): Promise<void> {
     const { budget, inFlight, quota, signal, state } = this.#shard;
     const { lane, type, deferred } = queue;
-    // Meanwhile, the batch grows.
+    // Records may be added to the batch while it waits.
     await this.#roomInFlight(queue);
     await budget.roomFor(lane, signal);
     await quota?.roomFor(lane);
@@ -182,7 +182,7 @@ export class Deferrals implements Disposable {
     inFlight.deferred -= records.size;
     for (const [partition, offsets] of records.entries())
       state.partition(partition).passedOver -= offsets.size;
-    // The queue counts the coordinates from here on.
+    // From here on, the reread queue counts the memory of the coordinates.
     this.#coordinates.resize(this.#coordinates.bytes - records.heldBytes - OBJECT_BYTES);
     this.look();
     const plan = {

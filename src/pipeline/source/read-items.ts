@@ -1,4 +1,4 @@
-/** Reads items of a job or batch again from the source topic and decodes them. */
+/** Rereads the items of a job or batch from the source topic, and decodes them. */
 import { detachedItem } from '../../core/detached.ts';
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import type { ContentItem, Poison, SourceCoordinate, SourceRecord } from '../../core/record.ts';
@@ -16,25 +16,25 @@ const unavailable = (message: string): Poison => ({ reason: 'source_unavailable'
 const GONE = unavailable('the source topic no longer has this record');
 const SKIPPED = unavailable('the present configuration skips this record');
 
-/** Records to be read again. */
+/** Records to reread. */
 export interface WantedItems {
   readonly type: string;
   readonly records: CoordinateSet;
   readonly written: WrittenBetween;
-  /** Job that they are in, if any. */
+  /** Job to which the records belong, if any. */
   readonly from: LiveJob | undefined;
 }
 
 export interface ItemsRead {
   readonly items: ContentItem[];
-  /** Records that are gone, or cannot be read or decoded. */
+  /** Records that are gone, or that cannot be read or decoded. */
   readonly failed: FailedReread[];
 }
 
 /**
  * Reads the source once for several requests.
  * @param patienceMs maximum wait for the schema registry
- * @returns the items of each request, in order
+ * @returns the items of each request, in the order of the requests
  * @throws UnreadPartitionError, UnpreparedError, or an error that ends the shard
  */
 export async function readItems<W extends WantedItems>(
@@ -46,7 +46,7 @@ export async function readItems<W extends WantedItems>(
     ...{ wanted, items: [] as ContentItem[], failed: [] as FailedReread[] },
     left: wanted.records.clone(),
   }));
-  /** Removes a record from the remaining ones of its reading, and returns that reading. */
+  /** Removes a record from the remaining records of its request, and returns the reading of that request. */
   const takeReadingOf = ({ partition, offset }: SourceCoordinate) =>
     readings.find(({ left }) => left.delete(partition, offset));
   const decode = (record: SourceRecord) => {
@@ -73,7 +73,7 @@ export async function readItems<W extends WantedItems>(
   return readings;
 }
 
-/** Decodes records. Reserves memory for costly ones, and yields to the event loop regularly. */
+/** Decodes records. Reserves memory for records that need much, and yields to the event loop regularly. */
 async function decodeAll(
   shard: ShardContext,
   records: readonly SourceRecord[],
@@ -101,8 +101,8 @@ async function decodeAll(
 
 /**
  * Resolves when the records can be decoded.
- * @throws UnpreparedError if that takes long, so that a registry failure in one pipeline does not
- * tie up memory of the others; the signal's reason
+ * @throws UnpreparedError if that takes longer than `patienceMs`, so that a registry failure in one
+ * pipeline does not occupy memory that others need; the signal's reason
  */
 async function prepared(
   { clock, kind, signal, waits }: ShardContext,

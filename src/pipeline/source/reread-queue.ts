@@ -1,7 +1,7 @@
 /**
- * Queue of records to be read again, since content is kept only in the source topic. Records to be
- * submitted, because of a retry or after parking, first wait for the breaker of their type. Until
- * then, they occupy no memory for content.
+ * Queue of records to reread, because content is kept only in the source topic. If records will be
+ * submitted (a retry, or a parked batch), they first wait for a permit of their type's breaker.
+ * While they wait, their content takes no memory.
  */
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import type { ItemBatch } from '../../core/item-batch.ts';
@@ -11,19 +11,21 @@ import type { Lease } from '../../core/ports/memory.ts';
 import type { ContentItem } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { InFlightRecords } from '../limits/in-flight.ts';
-import type { Lane } from '../limits/lanes.ts';
+import type { Lane, Rank } from '../limits/lanes.ts';
 import { DECODING_SLICE_MS } from '../limits/memory-budget.ts';
 import type { Permit } from '../limits/type-breakers.ts';
 import type { DeadLetterRereads } from './dead-letter-rereads.ts';
 import { type ItemsRead, readItems, type WantedItems } from './read-items.ts';
 import { RereadRuns, type RereadWork } from './reread-runs.ts';
 
-/** Records to be read again, and what to do with them. */
+/** Records to reread, and how to process them. */
 export interface RereadRequest extends WantedItems, RereadWork {
-  /** Group of records in flight that they belong to while they are in no job. */
+  /** Group of records in flight to which the records belong while they are in no job. */
   readonly inFlight: InFlightRecords | undefined;
-  /** True if they will be submitted and therefore need a permit of their type's breaker. */
+  /** True if the records will be submitted and therefore need a permit of their type's breaker. */
   readonly submits: boolean;
+  /** Rank in the line for the quota; undefined if they do not wait there. */
+  readonly quotaRank?: Rank | undefined;
   /** Memory that they occupy while they wait for the permit, bytes. */
   readonly heldBytes: number;
   /** Receives the items. Records that are gone or cannot be decoded become dead letters instead. */
@@ -35,14 +37,14 @@ export interface RereadRequest extends WantedItems, RereadWork {
 }
 
 /**
- * Creates a batch of items. An item whose row cannot be written becomes a dead letter. Returns
- * undefined if no item remains. @throws the reason of the shard's end
+ * Creates a batch of items. Items whose row cannot be written become dead letters. Returns
+ * undefined if no items remain. @throws the reason why the shard ended
  */
 type BatchOf = (items: readonly ContentItem[]) => Promise<ItemBatch | undefined>;
 
 interface Ready extends RereadRequest {
   readonly permit: Permit;
-  /** Releases the memory that it occupied while waiting. */
+  /** Releases the memory that the request took while it waited. */
   readonly taken: () => void;
 }
 type Reading = ItemsRead & { readonly wanted: Ready };
@@ -50,11 +52,11 @@ type Reading = ItemsRead & { readonly wanted: Ready };
 export class RereadQueue {
   readonly #shard: ShardContext;
   readonly #deadLetters: DeadLetterRereads;
-  /** Memory of batches. */
+  /** Opens memory for a batch. */
   readonly #lease: () => Lease;
   readonly #runs: RereadRuns<Ready>;
 
-  /** @param lane lane whose memory is used for the records and their batches. Default: memory for rereading */
+  /** @param lane lane whose memory the records and their batches use; default: the memory for rereads */
   constructor(shard: ShardContext, deadLetters: DeadLetterRereads, lane?: Lane) {
     const { budget, signal } = shard;
     this.#shard = shard;
@@ -73,7 +75,7 @@ export class RereadQueue {
         for (const reading of await readItems(shard, requests, patienceMs))
           await this.#handOver(reading, lease);
       },
-      // Each request needs a new permit, since the breaker may have granted the next probe.
+      // Each request needs a new permit, because the breaker may have granted its next probe in the meantime.
       again: (requests) => {
         for (const request of requests) {
           request.taken();
@@ -84,12 +86,13 @@ export class RereadQueue {
   }
 
   add(request: RereadRequest): void {
-    const { breakers, budget, control, signal } = this.#shard;
-    const { type, submits, heldBytes } = request;
+    const { breakers, budget, control, quota, signal } = this.#shard;
+    const { type, submits, heldBytes, quotaRank } = request;
     this.#shard.spawn('reread', async () => {
-      // Counts for the share of intake, so that intake stops if waiting coordinates fill it.
+      // Counts towards intake's share, so that intake stops if waiting coordinates fill that share.
       using _held = budget.lease('intake', heldBytes);
-      if (submits) await control.submitting();
+      if (submits && quotaRank) await quota?.readmit(quotaRank, control.submitting());
+      else if (submits) await control.submitting();
       const permit = submits ? await breakers.acquire(type, signal) : 'free';
       const { promise, resolve: taken } = Promise.withResolvers<void>();
       this.#runs.add({ ...request, permit, taken });
@@ -97,7 +100,7 @@ export class RereadQueue {
     });
   }
 
-  /** @param lease memory of the run, which includes room for the rows */
+  /** @param lease memory of the run, including room for the rows */
   async #handOver({ wanted, items, failed }: Reading, lease: Lease): Promise<void> {
     wanted.taken();
     const alike = Map.groupBy(failed, ({ poison }) => `${poison.reason} ${poison.message}`);
@@ -117,7 +120,7 @@ export class RereadQueue {
     this.#deadLetters.add({ from, inFlight, written, poison, records, stage: 'rewind' });
   }
 
-  /** Creates a batch of items, which stay in memory until it is complete. */
+  /** Creates a batch of items. The items stay in memory until the batch is complete. */
   async #batchOf(request: Ready, items: readonly ContentItem[]) {
     const { clock, signal } = this.#shard;
     const batch = this.#shard.openBatch(request.type, this.#lease(), request.from);

@@ -1,6 +1,6 @@
 /**
- * Queue of work on records that are read from the source topic again. One run at a time serves as
- * much of it as fits into memory.
+ * Queue of work on records to reread from the source topic. Runs follow one another, and each
+ * serves as much of the work as fits into memory.
  */
 import type { CoordinateSet } from '../../core/journal/job.ts';
 import { UnreadPartitionError } from '../../core/ports/kafka.ts';
@@ -9,32 +9,33 @@ import type { ShardContext } from '../context/shard-context.ts';
 import { PATIENCE_MS, UnpreparedError, untilReadable } from './reread.ts';
 
 export interface RereadWork {
-  /** Records to be read. Serving may remove finished ones; if none remain, the work is done. */
+  /** Records to read. Serving the work removes those that are finished. If none remain, the work is done. */
   readonly records: CoordinateSet;
-  /** Estimated memory, bytes. */
+  /** Estimated memory in bytes. */
   readonly bytes: number;
 }
 
-/** Maximum pieces of work in a run, since each record that is read is looked up in all of them. */
+/** Maximum pieces of work in a run. It is limited because each record read is looked up in all of them. */
 const MAX_SERVED = 256;
 
 interface Runs<W> {
-  /** Name of the task. */
+  /** Name of the task that runs the queue. */
   readonly what: string;
   readonly reserve: (bytes: number) => Promise<Lease>;
-  /** Maximum memory of a run with several pieces of work, and memory in addition to its work. */
+  /** Maximum memory of a run that serves several pieces of work. */
   readonly maxBytes: number;
   readonly ownBytes?: number;
   /**
    * Serves the work, possibly only a part of it.
    * @param lease memory of the run
    * @param patienceMs maximum wait for the schema registry
-   * @throws UnreadPartitionError, UnpreparedError only while `records` has all unfinished records
+   * @throws UnreadPartitionError or UnpreparedError; then `records` must still contain all
+   * unfinished records
    */
   readonly serve: (work: readonly W[], lease: Lease, patienceMs: number) => Promise<void>;
-  /** Returns false for work that may not be served any more after the wait. Default: true. */
+  /** Returns false for work that must not be served any more after the wait for memory. Default: true. */
   readonly isReady?: (work: W) => boolean;
-  /** Receives work that was not served. Default: adds it again. */
+  /** Receives the work that was not served. Default: adds it to the queue again. */
   readonly again?: (work: readonly W[]) => void;
 }
 
@@ -77,7 +78,7 @@ export class RereadRuns<W extends RereadWork> {
       this.#patienceMs = PATIENCE_MS;
     } catch (error) {
       if (error instanceof UnpreparedError) this.#patienceMs *= 2;
-      // Work on a partition that cannot be read must not delay other work.
+      // Work on an unreadable partition must not delay other work.
       const { unreadable = [], others = [] } = Object.groupBy(
         served.filter(({ records }) => records.size > 0),
         ({ records }) =>
@@ -93,7 +94,7 @@ export class RereadRuns<W extends RereadWork> {
     }
   }
 
-  /** Removes from the queue as much work as fits, at least one piece. */
+  /** Removes as much work from the queue as fits into memory, at least one piece. */
   #next(): W[] {
     const { maxBytes, ownBytes = 0 } = this.#runs;
     const next: W[] = [];

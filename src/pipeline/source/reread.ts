@@ -1,4 +1,4 @@
-/** Rereads of the source topic: queries its ranges, verifies its identity and reads its records. */
+/** Rereads of the source topic: queries its ranges, checks that it is the same topic, and reads its records. */
 import type { BatchRecords, CoordinateSet, LiveJob } from '../../core/journal/job.ts';
 import type { PartitionState, UnreadRange } from '../../core/journal/partition-state.ts';
 import type { OffsetSet } from '../../core/offset-set.ts';
@@ -15,17 +15,18 @@ import type { PipelineOptions } from '../context/options.ts';
 import type { PipelineContext } from '../context/pipeline-context.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 
-/** Distance between wanted records above which a new fetch is cheaper than reading on. */
+/** Distance between wanted offsets above which a new fetch is cheaper than reading the records in between. */
 const LEAP_OFFSETS = 1_000;
-/** First wait for the schema registry after which memory is released for others. It doubles. */
+/** First maximum wait for the schema registry. After it, memory is released for others. It doubles each time. */
 export const PATIENCE_MS = 5_000;
-/** Wait before a partition that could not be read is tried again. */
+/** Wait before an unreadable partition is tried again. */
 const UNREAD_RETRY_MS = 10_000;
 
 /**
- * Returns the ranges of the available partitions. An end below a position that was read is queried
- * twice, since a broker that has just become the leader may briefly report an old end.
- * @param read lower bound of the position that was read in each partition
+ * Returns the ranges of the available partitions. If the end is below a position that was already
+ * read, it is queried a second time, because a broker that has just become the leader may briefly
+ * report an old end.
+ * @param read position up to which each partition was read at least
  */
 export async function rangesBehind(
   { admin, options, clock }: Pick<PipelineContext, 'admin' | 'options' | 'clock'>,
@@ -42,7 +43,7 @@ export async function rangesBehind(
 
 /**
  * Returns the error for a source topic that has lost or replaced records.
- * @param end end of the partition, if it lies below `offset`
+ * @param end end of the partition, if it is below `offset`
  */
 export function sourceRecreated(
   { source: { topic }, journal }: PipelineOptions,
@@ -83,16 +84,16 @@ export function skipRemoved(
   state.advance(range, Math.max(to, state.watermark));
 }
 
-/** Timestamps of the oldest and the newest of a set of records, ms. */
+/** Timestamps of the oldest and the newest record of a set, in ms. */
 export type WrittenBetween = readonly [oldestMs: number, newestMs: number];
 
-/** Returns the range of timestamps in a job or batch, to verify records that are read again. */
+/** Returns the range of timestamps in a job or batch. It serves to verify reread records. */
 export function writtenBetween(of: LiveJob | BatchRecords): WrittenBetween {
   if (!('record' in of)) return [of.oldestMs, of.newestMs];
   return [of.record.oldestEventMs, of.record.newestEventMs];
 }
 
-/** @throws RefusedError if this is not the record that was read at this offset before */
+/** @throws RefusedError if another record was read at this offset before */
 export function assertSameLog(
   options: PipelineOptions,
   { partition, offset, timestampMs }: SourceRecord,
@@ -102,21 +103,21 @@ export function assertSameLog(
     throw sourceRecreated(options, partition, offset);
 }
 
-/** A record that cannot be read or decoded any more. */
+/** Record that can no longer be read or decoded. */
 export interface FailedReread extends SourceCoordinate {
   readonly poison: Poison;
 }
 
-/** Receives wanted records. They are valid until its result resolves. */
+/** Receives wanted records. They are valid until the returned promise resolves. */
 type FoundAgain = (
   records: readonly SourceRecord[],
   unreadable: readonly FailedReread[],
 ) => void | Promise<void>;
 
 /**
- * Reads records again, partition by partition, and passes those that are wanted and still there to
- * `found`. A record counts as gone only if it is below the log's start or missing from what was
- * read: the reader waits for the original end, since a reported end may be old.
+ * Rereads records, partition by partition, and passes those that still exist to `found`. A record
+ * counts as gone only if it is below the log's start, or missing in a range that was read
+ * completely. A reported end may be old, so the reader waits for the end of the wanted range.
  * @throws UnreadPartitionError, or an error that ends the shard
  */
 export async function readAgain(
@@ -125,7 +126,7 @@ export async function readAgain(
   found: FoundAgain,
 ): Promise<void> {
   const { admin, options, reader, signal } = shard;
-  // Copies, since `found` may remove records from the set.
+  // Copies the offsets, because `found` may remove records from the set.
   const stretches = wanted
     .entries()
     .flatMap(([partition, offsets]) => stretchesOf(partition, offsets.clone()));
@@ -149,7 +150,7 @@ export async function readAgain(
   }
 }
 
-/** The records cannot be decoded before `ready` resolves. */
+/** The records cannot be decoded until `ready` resolves. */
 export class UnpreparedError extends Error {
   override readonly name = 'UnpreparedError';
   readonly ready: Promise<void>;
@@ -160,7 +161,7 @@ export class UnpreparedError extends Error {
   }
 }
 
-/** Resolves when a reread that failed with `error` may be retried. @throws other errors */
+/** Resolves when a reread that failed with `error` may be retried. @throws any other error */
 export async function untilReadable(
   { clock, logger, options, signal, waits }: ShardContext,
   error: unknown,
@@ -173,7 +174,7 @@ export async function untilReadable(
   await clock.sleep(UNREAD_RETRY_MS, signal).finally(end);
 }
 
-/** Returns the wanted records in an unreadable range, which may have a million offsets. */
+/** Returns the wanted records in an unreadable range. The range may have a million offsets. */
 function unreadableOf(
   partition: number,
   { from, to, poison }: UnreadableRecords,
@@ -197,8 +198,8 @@ interface Stretch {
 }
 
 /**
- * Splits wanted offsets into stretches, each of which is read in one go, since the remaining
- * offsets of a job may be far apart.
+ * Splits wanted offsets into stretches. Each is read without a gap, because the remaining offsets
+ * of a job may be far apart.
  */
 function stretchesOf(partition: number, offsets: OffsetSet): Stretch[] {
   const stretches: Stretch[] = [];

@@ -1,6 +1,6 @@
 /**
- * Loop of intake over one fetched batch. It waits until the next records may be decoded, then skips
- * assigned ones and decodes the others into rows or dead letters.
+ * Intake's loop over one fetched batch. Waits until the next records may be decoded, skips assigned
+ * ones, and decodes the others into rows or dead letters.
  */
 import { Counts } from '../../../packages/client/src/base/counts.ts';
 import { fits } from '../../core/bytes/encoded-records.ts';
@@ -18,7 +18,7 @@ import { sourceRecreated } from '../source/reread.ts';
 import type { OpenBatches } from './open-batches.ts';
 import type { ShardStages } from './shard-stages.ts';
 
-/** Size above which dead letters are published before the next piece, bytes. */
+/** Bytes of dead letters above which they are published before the next piece. */
 const MAX_DUE_BYTES = 256 * 1024;
 
 export class BatchTaker {
@@ -26,15 +26,17 @@ export class BatchTaker {
   readonly #stages: ShardStages;
   readonly #open: OpenBatches;
   readonly #flow: () => void;
+  /** Records of the piece that are outside the sample. */
+  #outside: ReadonlySet<SourceRecord> = new Set();
   /** Memory of intake for the records of the piece. */
   #room: Lease | undefined;
-  /** Memory for decoding the next record, if it is costly. */
+  /** Memory for decoding the next record, if it needs much. */
   #decoding: Lease | undefined;
   #waitsForRoom = false;
-  /** Encoded dead letters that are not published yet. */
+  /** Encoded dead letters that have not been published. */
   readonly #due = new DeadLetterChunk();
 
-  /** @param flow called when partitions may have to pause or resume */
+  /** @param flow called when partitions may have to be paused or resumed */
   constructor(shard: ShardContext, stages: ShardStages, open: OpenBatches, flow: () => void) {
     this.#shard = shard;
     this.#stages = stages;
@@ -47,7 +49,7 @@ export class BatchTaker {
   }
 
   /**
-   * Takes the records of a batch. However large it is, only one piece of it is in memory.
+   * Takes all records of a batch. Only one piece of it is in memory, however large the batch is.
    * @param range unread range that contains the records
    * @throws the error that ends the shard
    */
@@ -79,11 +81,12 @@ export class BatchTaker {
   }
 
   async #takePiece(partition: number, range: UnreadRange, piece: RecordPiece): Promise<void> {
-    const { clock, signal } = this.#shard;
+    const { clock, kind, signal } = this.#shard;
     const { writer } = this.#stages;
+    this.#outside = new Set(kind.isOutsideSample && piece.records.filter(kind.isOutsideSample));
     for (let at = 0; ; ) {
       await this.#ready(piece.records, at);
-      // The shard may be lost between the last check and this continuation.
+      // The shard may have been lost between the last check and this continuation.
       signal.throwIfAborted();
       const { next, dead } = this.#takeSome(partition, range, piece.records, at);
       await writer.collect(this.#due, dead);
@@ -100,16 +103,18 @@ export class BatchTaker {
   }
 
   /**
-   * Waits until the records from `at` on may be decoded, without another wait in the caller. A wait
-   * may invalidate the result of an earlier one, so all are checked again. Memory of intake is kept
-   * while schemas are loaded, since settling does not need it. @throws the signal's reason
+   * Waits until the records from index `at` on may be decoded, so that the caller need not wait
+   * again. After each wait all conditions are checked again, because the wait may have changed them.
+   * Intake memory is kept while schemas load, because settling does not need it.
+   * @throws the signal's reason
    */
   async #ready(records: readonly SourceRecord[], at: number): Promise<void> {
     const { budget, control, kind, signal, waits } = this.#shard;
     const first = records[at];
-    const cost = first === undefined ? 0 : decodeCost(kind, first);
+    const cost = first === undefined ? 0 : this.#costOf(first);
     // Schemas of other records, which may be requested repeatedly, must not delay a costly record.
-    const next = first === undefined || cost === 0 ? records.slice(at) : [first];
+    const others = () => records.slice(at).filter((one) => !this.#outside.has(one));
+    const next = first === undefined || cost === 0 ? others() : [first];
     for (let isPrepared = false; ; ) {
       signal.throwIfAborted();
       if (!control.takesIn) {
@@ -135,7 +140,7 @@ export class BatchTaker {
     }
   }
 
-  /** Reserves memory of intake in place of the previous reservation. @throws the signal's reason */
+  /** Replaces the reservation of intake memory. @throws the signal's reason */
   async #reserve(bytes: number): Promise<void> {
     const { budget, signal, waits } = this.#shard;
     this.#giveBack();
@@ -171,11 +176,12 @@ export class BatchTaker {
   }
 
   /**
-   * Takes records from `at` on, until DECODING_SLICE_MS have passed or the next record is costly.
+   * Takes records from index `at` on until DECODING_SLICE_MS have passed, or the next record needs
+   * much memory.
    * @returns the index of the next record, and the dead letters
    */
   #takeSome(partition: number, range: UnreadRange, records: readonly SourceRecord[], at: number) {
-    const { clock, inFlight, kind, ledger, options } = this.#shard;
+    const { clock, inFlight, ledger, options } = this.#shard;
     const state = this.#shard.state.partition(partition);
     const startedMs = clock.monotonic();
     const wallMs = clock.now();
@@ -188,7 +194,7 @@ export class BatchTaker {
         const record = records[index] as SourceRecord;
         if (index > at) {
           const isLate = clock.monotonic() - startedMs >= DECODING_SLICE_MS;
-          if (isLate || this.#decoding !== undefined || decodeCost(kind, record) > 0) break;
+          if (isLate || this.#decoding !== undefined || this.#costOf(record) > 0) break;
         }
         const { offset, timestampMs } = record;
         if (!state.matches(offset, timestampMs)) throw sourceRecreated(options, partition, offset);
@@ -223,7 +229,7 @@ export class BatchTaker {
   }
 
   /**
-   * Moves the range past what follows the records of a piece: unreadable offsets and gaps.
+   * Advances the range past the unreadable offsets and gaps after the records of a piece.
    * @returns the dead letters of the unreadable offsets
    */
   #pass(
@@ -237,7 +243,7 @@ export class BatchTaker {
     if (unreadable !== undefined) {
       const { timestampMs, poison } = unreadable;
       const to = Math.min(unreadable.to, range.end);
-      // For a whole batch, the timestamp is not that of a record.
+      // An unreadable batch has a timestamp that may not be the timestamp of any record, so it is not compared.
       if (poison.reason !== 'unreadable_batch' && !state.matches(unreadable.from, timestampMs))
         throw sourceRecreated(options, partition, unreadable.from);
       state.passGap(range.position, Math.min(unreadable.from, range.end));
@@ -261,6 +267,10 @@ export class BatchTaker {
     return dead;
   }
 
+  #costOf(record: SourceRecord): number {
+    return this.#outside.has(record) ? 0 : decodeCost(this.#shard.kind, record);
+  }
+
   #decode(record: SourceRecord, replay: number): Decoded {
     const { kind, topics, options } = this.#shard;
     const decoded = kind.decode(record, replay);
@@ -268,21 +278,21 @@ export class BatchTaker {
     const { key, outputKey = key, headers } = decoded.item;
     const size = sizeOfRecord({ key: outputKey, value: null, headers });
     if (fits(size, topics.maxOutputBytes)) return decoded;
-    // It is not reviewed, since its decision could not be published.
+    // The item is not reviewed, because its decision could not be published.
     const { topic } = options.output;
     const message = `key and headers alone exceed the maximum record size of topic ${topic}: raise its max.message.bytes`;
     return { poison: { reason: 'too_large', message } };
   }
 }
 
-/** Yields the dead letters of unreadable offsets one at a time, since there may be a million. */
+/** Yields the dead letters of unreadable offsets one at a time, because there may be a million of them. */
 function* lettersOf(
   state: PartitionState,
   { from, to, timestampMs, poison }: UnreadableRecords,
   inFlight: InFlightRecords,
 ): Generator<DeadLetter> {
   const { partition } = state;
-  // The timestamp of a whole batch differs from the timestamps of its records.
+  // The timestamp of an unreadable batch is not the timestamp of its records.
   const own = poison.reason === 'unreadable_batch' ? undefined : timestampMs;
   for (let offset = from; offset < to; offset++) {
     if (state.isAssigned(offset)) continue;

@@ -1,5 +1,5 @@
 /**
- * Inbox of a shard. It keeps fetched batches until they are taken and the position of each
+ * Inbox of a shard. Keeps fetched batches until they are taken, keeps the position of each
  * partition, and pauses partitions for which there is no room.
  */
 import type { BatchRecords } from '../../core/journal/job.ts';
@@ -15,7 +15,7 @@ import { BatchTaker } from './batch-taker.ts';
 import { OpenBatches } from './open-batches.ts';
 import type { ShardStages } from './shard-stages.ts';
 
-/** Maximum number of fetched bytes not taken yet, above which the shard's partitions pause. */
+/** Maximum number of fetched bytes that have not been taken. Above it, the shard's partitions pause. */
 const MAX_INBOX_BYTES = 256 * 1024;
 
 /** A fetched batch that has not been taken yet, and the unread range that contains it. */
@@ -32,12 +32,12 @@ export class Intake {
   readonly #backlog: Backlog;
   readonly #inbox: Fetched[] = [];
   readonly #drain: () => void;
-  /** Start of the next batch to fetch, by partition. It follows the inbox. */
+  /** Start of the next batch to fetch in each partition, after the batches in the inbox. */
   readonly #expected = new Map<number, number>();
   readonly #paused = new Set<number>();
   /** Partitions whose position may be outside the log. They pause until their range is known. */
   readonly #outside = new Set<number>();
-  /** Functions that end the waits of partitions with too many unsettled records. */
+  /** Functions that end the reported waits of partitions with too many unsettled records. */
   readonly #fullWaits = new Map<number, () => void>();
 
   constructor(shard: ShardContext, stages: ShardStages) {
@@ -55,7 +55,7 @@ export class Intake {
       this.#expected.set(partition, position);
   }
 
-  /** Resumes after a rejoin at the newest record read, to detect a topic that was created again. */
+  /** Resumes after a rejoin. Reads the newest record again, in order to detect a topic that was created again. */
   rejoined(): void {
     for (const [partition, state] of this.#shard.state.partitions) {
       const seen = state.expectAgain();
@@ -65,7 +65,7 @@ export class Intake {
     this.resume();
   }
 
-  /** Starts to read. Requires that every partition is paused and has no position. */
+  /** Starts to read. All partitions must be paused and without positions. */
   resume(): void {
     this.#paused.clear();
     for (const [partition, offset] of this.#expected) {
@@ -75,7 +75,7 @@ export class Intake {
     this.flow();
   }
 
-  /** Stops taking records. The next owner reads the buffered ones again. */
+  /** Stops taking records. The next owner reads the buffered records again. */
   stop(): void {
     for (const partition of this.#expected.keys()) this.#shard.group.pause('source', partition);
     this.#open[Symbol.dispose]();
@@ -83,7 +83,7 @@ export class Intake {
     this.#fullWaits.clear();
   }
 
-  /** Seals the open batches if the pipeline is being drained, since no items will follow. */
+  /** Seals the open batches if the pipeline is being drained, because no more items will follow. */
   sealToDrain(): void {
     if (this.#shard.control.state === 'draining') this.#open.sealAll();
   }
@@ -102,7 +102,7 @@ export class Intake {
       this.flow();
       if (!this.#hasInbox(partition)) this.#checkRange(partition);
     } else if (fetchOffset !== expected) {
-      // In flight when the position was moved: its records were already read or will be read again.
+      // The batch was in flight while the position was moved. Its records have been read, or will be read again.
       group.seek('source', partition, expected);
     } else {
       const own = state.partition(partition);
@@ -121,7 +121,7 @@ export class Intake {
     }
   }
 
-  /** Number of unread offsets up to the ends of the shard's partitions. */
+  /** Lag: the number of unread offsets up to the ends of the shard's partitions. */
   get lag(): number {
     let lag = 0;
     for (const { partition, position, unread } of this.#shard.state.partitions.values())
@@ -129,24 +129,24 @@ export class Intake {
     return lag;
   }
 
-  /** Time at which the ends of all partitions were last known, monotonic, ms. */
+  /** Time at which the ends of all partitions were last known (monotonic clock, ms). */
   get endsHeardMs(): number {
     const { ends, state } = this.#shard;
     return earliest([...state.partitions.keys()].map((partition) => ends.heardMs(partition)));
   }
 
-  /** Position of the records that are being taken. */
+  /** Position of the records that are being taken. undefined if the inbox is empty. */
   get taking(): SourceCoordinate | undefined {
     const [first] = this.#inbox;
     return first && { partition: first.batch.partition, offset: first.range.position };
   }
 
-  /** Records of a lane that were taken and are in no sealed batch yet. */
+  /** Records of a lane that were taken and are not in a sealed batch. */
   recordsOf(lane: Lane): readonly BatchRecords[] {
     return this.#open.recordsOf(lane);
   }
 
-  /** Queries the range of a partition, and moves a position outside the log into it. */
+  /** Queries the range of a partition. Moves a position that is outside the log into it. */
   #checkRange(partition: number): void {
     this.#shard.spawn('range', async () => {
       const { group, logger, options, signal, state, waits } = this.#shard;
@@ -156,7 +156,7 @@ export class Intake {
       signal.throwIfAborted();
       if (range !== undefined && expected > range.end)
         throw sourceRecreated(options, partition, expected);
-      // Repeated after the records in the inbox are taken, since they precede the log's start.
+      // The check is repeated once the batches in the inbox, which are before the log's start, have been taken.
       if (this.#hasInbox(partition)) return;
       const own = state.partition(partition);
       const start = range?.start ?? 0;
@@ -183,15 +183,15 @@ export class Intake {
   }
 
   /**
-   * Pauses and resumes partitions depending on inbox, memory, unsettled records and commands.
-   * Called whenever one of them changes.
+   * Pauses and resumes partitions according to inbox, memory, unsettled records and commands. Must
+   * be called whenever one of these changes.
    */
   flow(): void {
     const { control, group, lanes, options, quota, signal, state } = this.#shard;
     if (signal.aborted) return;
-    // A shard with an empty inbox still fetches: only with a batch can it queue for memory.
+    // An empty inbox does not pause the shard, because only a shard with a batch can queue for memory.
     const inboxBytes = this.#inbox.reduce((sum, { batch }) => sum + batch.bytes, 0);
-    // With lanes, urgent records are looked for beyond those that wait.
+    // With lanes, intake continues, because urgent records may follow others that wait for the quota.
     const isUsedUp = quota?.isWaiting === true && !lanes.areSeveral;
     const full =
       !control.takesIn || isUsedUp || this.#taker.waitsForRoom || inboxBytes > MAX_INBOX_BYTES;

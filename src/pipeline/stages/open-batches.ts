@@ -1,4 +1,4 @@
-/** Open batches of a shard, which intake fills. Sealed batches are submitted. */
+/** Open batches of a shard, which intake fills. Sealed batches go to the submitter. */
 import { type BatchLimits, ItemBuffers } from '../../core/batch-buffer.ts';
 import type { ItemBatch } from '../../core/item-batch.ts';
 import type { BatchRecords } from '../../core/journal/job.ts';
@@ -19,9 +19,9 @@ export class OpenBatches implements Disposable {
   readonly deferrals: Deferrals;
   #cancelTimer: (() => void) | undefined;
   /**
-   * The first batch is small. With a backlog, all shards fill their first batch at the same time
-   * and with code that is not compiled yet. A full batch would then take many times longer than
-   * later ones, and so would its decisions.
+   * True until the first batch is sealed, which is small. With a backlog, all shards fill their
+   * first batch at the same time, and the code is not compiled yet. A full first batch, and its
+   * decisions, would take many times longer than later ones.
    */
   #isFirst = true;
 
@@ -63,7 +63,7 @@ export class OpenBatches implements Disposable {
     );
   }
 
-  /** Records of a lane that are in no sealed batch yet. */
+  /** Returns the records of a lane that are not in a sealed batch yet. */
   recordsOf(lane: Lane): readonly BatchRecords[] {
     const open = Array.from(this.#buffers.get(lane)?.batches ?? [], ({ records }) => records);
     return [...open, ...this.deferrals.of(lane)];
@@ -71,7 +71,7 @@ export class OpenBatches implements Disposable {
 
   /**
    * Adds an item, whose age counts from `sinceMs`.
-   * @returns the poison of an item whose type is refused or whose row cannot be written
+   * @returns the poison of an item whose type is rejected or whose row cannot be written
    */
   add(item: ContentItem, sinceMs: number): Poison | undefined {
     const { inFlight, lanes, typeLimit } = this.#shard;
@@ -82,7 +82,7 @@ export class OpenBatches implements Disposable {
       if (refusal !== undefined) return refusal;
     }
     if (this.deferrals.defers(lane, item)) {
-      // Open batches would keep the memory of the lane until they are old enough.
+      // Otherwise open batches would keep the lane's memory until they reach their maximum age.
       buffers.sealLargest(lane.heldBytes / 2);
       this.deferrals.add(lane, item);
       return undefined;
@@ -97,7 +97,7 @@ export class OpenBatches implements Disposable {
     }
   }
 
-  /** Sets the timer that seals batches by age. Called after items were added. */
+  /** Sets the timer that seals batches by age. Must be called after items were added. */
   schedule(): void {
     this.#cancelTimer?.();
     const dueMs = earliest(this.#all.map(({ nextDueMs }) => nextDueMs));

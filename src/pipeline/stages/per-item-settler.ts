@@ -1,6 +1,6 @@
 /**
- * Settles a finished job of a kind without a result file: reads the remaining records from the source
- * topic and requests their outcomes from the kind.
+ * Settles a finished job of a kind without result files. Rereads the job's remaining records from
+ * the source topic, and requests their outcomes from the kind.
  */
 
 import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
@@ -29,12 +29,12 @@ export class PerItemSettler implements JobSettler {
     this.#job = job;
   }
 
-  /** Settles the items that have an outcome. @param isLast see PerItemKind.outcomes */
+  /** Settles the items that have an outcome. @param isLast parameter `last` of PerItemKind.outcomes */
   async settle(status: RemoteStatus, isLast: boolean): Promise<Settled> {
     const job = this.#job;
     const { budget, clock, logger, report, signal, waits } = this.#shard;
     const { bytes, count } = job.record;
-    // Each record takes memory twice: as it was read, and as it is published.
+    // Each record takes memory twice: as an item, and as a terminal record.
     const each = memoryOfItems(1, (2 * bytes) / Math.max(1, count));
     const most = Math.max(1, Math.floor(budget.rereadBytes / each));
     const decided = () => jobContext(job, clock.now());
@@ -60,7 +60,7 @@ export class PerItemSettler implements JobSettler {
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof ServiceError)) throw error;
-        // Continues with the next piece: a record without an outcome must not block later ones.
+        // Continues with the next piece, because a record without an outcome must not block later records.
         cut ??= error;
       }
       await settlement.end();
@@ -75,7 +75,7 @@ export class PerItemSettler implements JobSettler {
     return { do: 'again', afterMs: 0, unanswered: cut };
   }
 
-  /** Reads and decodes records of the job. @param bytes memory to reserve for them */
+  /** Rereads and decodes records of the job. @param bytes memory to reserve for them */
   async #read(records: CoordinateSet, bytes: number) {
     const { budget, signal, waits } = this.#shard;
     const job = this.#job;
@@ -102,7 +102,7 @@ export class PerItemSettler implements JobSettler {
   }
 }
 
-/** Yields copies of parts of a set with at most `most` records each. The set may shrink. */
+/** Yields copies of parts of a set, with at most `most` records each. The set may shrink meanwhile. */
 function* pieces(all: CoordinateSet, most: number): Generator<CoordinateSet> {
   let piece = new CoordinateSet();
   for (const { partition, offset } of all.clone()) {

@@ -1,5 +1,5 @@
 /**
- * Settles a finished job from its result file, which is downloaded repeatedly if rows are missing.
+ * Settles a finished job from its result file. If rows are missing, the file is downloaded again.
  * Rows that settle nothing are dropped, and anomalies are counted (I2).
  */
 import { ServiceError } from '../../../packages/client/src/base/service-error.ts';
@@ -20,8 +20,8 @@ import type { FailureDetail } from './shard-stages.ts';
 import type { JobSettler, Settled } from './tracker.ts';
 
 /**
- * Memory of a download per byte of a chunk: the chunk's slices, pieces of the file in flight, and
- * the produce request of the chunk.
+ * Memory of a download as a multiple of a chunk's bytes. It covers the slices of the chunk, pieces
+ * of the file in flight, and the produce request for the chunk.
  */
 const MEMORY_PER_CHUNK = 2;
 
@@ -30,7 +30,7 @@ export class ResultFileSettler implements JobSettler {
   readonly #writer: TerminalWriter;
   readonly #kind: ResultFileKind;
   readonly #job: LiveJob;
-  /** Number of counted downloads, including the last one that settled something. */
+  /** Number of counted downloads since the last one that settled something, which is included. */
   #downloads = 0;
   readonly #unended = new UnendedRows();
   detail: FailureDetail | undefined;
@@ -49,13 +49,13 @@ export class ResultFileSettler implements JobSettler {
     using lease = await waits.during('memory', budget.reserve('work', bytes, signal));
     const onHeld = (held: number) => lease.resize(bytes + held);
     using settlement = new Settlement(this.#shard, this.#writer, this.#job, 'settle');
-    // Taken now, for log lines after the span of the batch has ended.
+    // Read before settling, because log lines need them after the batch's span has ended.
     const fields = report.fieldsOf(this.#job);
     const rows = new DownloadedRows(this.#shard, this.#job, fields);
     const before = left.size;
     this.#downloads++;
     const cut = await this.#download(status, rows, settlement, onHeld);
-    // Published even after a cut: these rows are valid, and the next download skips them.
+    // Publishes the rows even if the download was cut, because they are valid. The next download skips them.
     await settlement.end();
 
     rows.report();
@@ -64,12 +64,12 @@ export class ResultFileSettler implements JobSettler {
       cut === undefined ? this.#afterShortFile(rows, status) : this.#afterCut(cut, fields);
     const counted = cut === undefined || reactionTo('results', cut.failure).counted;
     if (!counted) this.#downloads--;
-    // A download that settled something restarts the count and is its first.
+    // A download that settled something restarts the count as the first download.
     if (left.size < before) this.#downloads = counted ? 1 : 0;
     return settled;
   }
 
-  /** @returns the error if the download ended early */
+  /** @returns the error if the download ended early, otherwise undefined */
   async #download(
     status: RemoteStatus,
     rows: DownloadedRows,
@@ -105,7 +105,7 @@ export class ResultFileSettler implements JobSettler {
   #afterCut(cut: ServiceError, fields: object): Settled {
     const { logger, options, report } = this.#shard;
     const { counted, afterMs = 0 } = reactionTo('results', cut.failure);
-    // Repeated downloads of a batch usually fail in the same way.
+    // Logged once, because repeated downloads of a batch usually fail in the same way.
     if (this.detail?.reason !== cut.message) {
       const about = { ...fields, error: cut.message, left: this.#job.left.size };
       logger.warn(about, 'could not read the result file; downloading it again');
@@ -118,7 +118,7 @@ export class ResultFileSettler implements JobSettler {
     return { do: 'again', afterMs: Math.max(afterMs, cut.retryAfterMs ?? 0) };
   }
 
-  /** Handles a file that ended properly but lacks rows: it may have been read too early. */
+  /** Handles a file that ended properly but lacks rows. It may have been read too early. */
   #afterShortFile(rows: DownloadedRows, { expectedRows }: RemoteStatus): Settled {
     const { options, report } = this.#shard;
     const { record, left } = this.#job;
@@ -132,7 +132,7 @@ export class ResultFileSettler implements JobSettler {
 
 function failureOf({ malformed }: DownloadedRows, isShort: boolean): JobFailure {
   if (malformed === undefined) return 'rows_missing';
-  // An unclosed quote may have swallowed the missing rows.
+  // An unclosed quote may have turned the missing rows into part of a cell.
   return isShort ? 'results_unreadable' : 'rows_malformed';
 }
 
@@ -141,13 +141,13 @@ class DownloadedRows {
   readonly #shard: ShardContext;
   readonly #job: LiveJob;
   readonly #fields: object;
-  /** Remainder at the start of the download. Other records were settled by earlier downloads. */
+  /** Remaining records at the start of the download. Earlier downloads settled the others. */
   readonly #before: CoordinateSet;
-  /** Records whose rows have been read so far. */
+  /** Records whose row has been read in this download. */
   readonly #taken = new CoordinateSet();
-  /** Number of all rows. */
+  /** Number of all rows in the file. */
   all = 0;
-  /** Reason of the first malformed row, and number of malformed rows. */
+  /** Reason of the first malformed row, and the number of malformed rows. */
   malformed: Required<FailureDetail> | undefined;
   /** Number of malformed rows whose seal is wrong or missing. */
   #forged = 0;
@@ -164,16 +164,16 @@ class DownloadedRows {
     for (const other of others) if ('malformed' in other) this.#drop(other);
   }
 
-  /** Returns true for the first row of an unsettled record. */
+  /** Returns true for the first row of each record that is not settled. */
   isWanted(partition: number, offset: number): boolean {
-    // Settled by an earlier download, perhaps before a restart.
+    // An earlier download settled the record, perhaps before a restart.
     if (!this.#before.has(partition, offset)) return false;
     if (this.#taken.add(partition, offset)) return true;
     this.#anomaly('duplicate');
     return false;
   }
 
-  /** Logs forged rows, and malformed rows if all records are settled nevertheless. */
+  /** Logs forged rows. Also logs malformed rows if all records are settled without them. */
   report(): void {
     const { logger } = this.#shard;
     if (this.#forged > 0)

@@ -1,6 +1,6 @@
 /**
- * Retries failed jobs: reads their remaining records from the source topic again, then moves them
- * to new jobs or settles them without a result.
+ * Retries failed jobs: rereads their remaining records from the source topic. Then moves the
+ * records to new jobs, or settles them without a result.
  */
 import type { ItemRow } from '../../core/bytes/result-slice.ts';
 import { SliceWriter } from '../../core/bytes/slice-writer.ts';
@@ -23,19 +23,19 @@ import type { RereadRequest } from '../source/reread-queue.ts';
 import { Settlement } from './settlement.ts';
 import type { FailedJob, ShardStages } from './shard-stages.ts';
 
-/** Number of rows that are rendered before some of them may be published. */
+/** Number of rows to render before some of them may be published. */
 const SLICE_ROWS = 256;
 
 interface Retry extends FailedJob {
   readonly action: FailureAction;
-  /** True if this attempt counts against the records. */
+  /** True if this attempt counts as one of the records' attempts. */
   readonly counted: boolean;
 }
 
 export class Retrier {
   readonly #shard: ShardContext;
   readonly #stages: ShardStages;
-  /** Number of batches submitted per line, including ended jobs, which are lost with a restart. */
+  /** Number of batches submitted per line, including those of ended jobs. Lost on a restart. */
   readonly #spent = new Map<string, number>();
   readonly #failed = new WeakMap<LiveJob, FailedJob>();
 
@@ -44,7 +44,7 @@ export class Retrier {
     this.#stages = stages;
   }
 
-  /** Adds a failed job and decides what happens to its remaining records. */
+  /** Adds a failed job, and decides how its remaining records are handled. */
   add(failed: FailedJob): void {
     const { logger, options, report, state } = this.#shard;
     const { job, failure, isProbe, detail } = failed;
@@ -52,7 +52,7 @@ export class Retrier {
     this.#failed.set(job, failed);
     const spent = this.#spentOf(job);
     const isEvidence = !this.#typeFails(failed, spent) || isProbe;
-    // Only attempts that the service has reviewed or rejected count.
+    // Only attempts that the service has reviewed or rejected are counted.
     const counted = isEvidence && jobRule(failure).again !== 'always';
     const action = counted
       ? decide(failure, record, left.size, spent, retryPolicy(options))
@@ -85,12 +85,12 @@ export class Retrier {
     }
   }
 
-  /** Returns the failure of a job; undefined if it has not failed. */
+  /** Returns the failure of a job, or undefined if the job has not failed. */
   failed(job: LiveJob): FailedJob | undefined {
     return this.#failed.get(job);
   }
 
-  /** Returns true if a failure is evidence against the service rather than the content. */
+  /** Returns true if the failure is evidence against the service or type rather than the content. */
   #typeFails({ job, failure }: FailedJob, spent: number): boolean {
     const { breakers, options } = this.#shard;
     const { record, left } = job;
@@ -102,7 +102,7 @@ export class Retrier {
     }
     if (pausesType === 'none') return false;
     const action = decide(failure, record, left.size, spent, retryPolicy(options));
-    // If nothing of the type succeeded between first and last attempt, the content may be fine.
+    // If no batch of the type succeeded between the first and the last attempt, the content may be fine.
     if (action === 'error' || action === 'dead_letter')
       return breakers.failed(
         record.type,
@@ -137,7 +137,7 @@ export class Retrier {
           this.#stages.submit({ ...this.#plan(retry, first), permit, batch });
         if (second.length === 0) return;
         const plan = this.#plan(retry, second);
-        // A blocked type lets one batch through, not two.
+        // If the type is blocked, its breaker lets only one batch through, so the second half is parked.
         if (permit === 'probe' && batch !== undefined)
           return this.#stages.park(plan, new BatchRecords(second));
         const other = await batchOf(second);
@@ -192,6 +192,6 @@ function messageOf({ failure, detail }: Retry): string {
     : message;
 }
 
-/** Estimates the size of some records of a job as their share of its body, bytes. */
+/** Estimates the size of some of a job's records in bytes, as their share of the job's body. */
 const shareOf = ({ record: { bytes, count } }: LiveJob, records: number): number =>
   Math.ceil((bytes * records) / Math.max(1, count));

@@ -1,5 +1,5 @@
 /**
- * Settlement of records of one job: takes rows, collects their decisions and publishes them in
+ * Settlement of records of one job. Takes rows, collects their decisions, and publishes them in
  * chunks. If a row cannot become a decision, its record becomes a dead letter.
  */
 import { Counts } from '../../../packages/client/src/base/counts.ts';
@@ -14,10 +14,10 @@ import type { DeadLetter, TerminalWriter } from '../context/terminal-writer.ts';
 import { publishReread } from '../source/dead-letter-rereads.ts';
 import { writtenBetween } from '../source/reread.ts';
 
-/** Maximum size of slices relative to a chunk's bytes, since buffers are larger than their rows. */
+/** Maximum size of slices relative to a chunk's bytes. Above 1, because their buffers are larger than their rows. */
 const SLICES_PER_CHUNK = 1.5;
 
-/** Returns false for a row that settles nothing. */
+/** Returns false for a row that would settle nothing. */
 type IsWanted = (partition: number, offset: number) => boolean;
 
 export class Settlement implements Disposable {
@@ -26,18 +26,18 @@ export class Settlement implements Disposable {
   readonly #job: LiveJob;
   readonly #stage: DeadLetterStage;
   readonly #chunk = new TerminalRecords();
-  /** Number of decisions in the chunk by result, and of those with status ERROR. */
+  /** Number of the chunk's decisions by result, and number of those with status ERROR. */
   readonly #results = new Counts();
   #errors = 0;
-  /** Records whose decision cannot be created or is too large for the output topic. */
+  /** Records whose decision cannot be created, or is too large for the output topic. */
   readonly #refused: DeadLetter[] = [];
-  /** Slices that were read completely and may have rows in the chunk. */
+  /** Slices that were processed completely, and that may still have rows in the chunk. */
   readonly #read: ResultSlice[] = [];
   #readBytes = 0;
-  /** Time spent on publishing decisions so far, ms. */
+  /** Time in ms spent on publishing decisions so far. */
   publishingMs = 0;
 
-  /** @param stage stage of the dead letters */
+  /** @param stage stage that the dead letters have */
   constructor(shard: ShardContext, writer: TerminalWriter, job: LiveJob, stage: DeadLetterStage) {
     this.#shard = shard;
     this.#writer = writer;
@@ -45,7 +45,7 @@ export class Settlement implements Disposable {
     this.#stage = stage;
   }
 
-  /** Takes a slice, which is released here or with the chunk that has rows of it. */
+  /** Processes a slice. The slice is released here, or together with the chunk if the chunk has rows of it. */
   async take(given: ResultSlice, isWanted: IsWanted): Promise<void> {
     const { encode } = this.#shard.kind;
     const slice = encode === undefined ? given : SliceWriter.encoded(given, encode);
@@ -69,15 +69,12 @@ export class Settlement implements Disposable {
       this.#read.push(slice);
       this.#readBytes += slice.bytes.length;
     }
-    // Dropped rows and unused space after the rows occupy memory as well.
+    // Dropped rows, and unused space after the rows, take memory too.
     if (this.#chunk.length === 0) this[Symbol.dispose]();
     else if (this.#isFull(this.#readBytes / SLICES_PER_CHUNK)) await this.#flush();
   }
 
-  /**
-   * Publishes the remaining decisions, then dead letters of the few refused records, which are read
-   * again.
-   */
+  /** Publishes the remaining decisions. Then publishes dead letters of the few refused records, which are reread. */
   async end(): Promise<void> {
     await this.#flush();
     if (this.#refused.length === 0) return;
@@ -88,18 +85,18 @@ export class Settlement implements Disposable {
     await publishReread(this.#shard, this.#writer, due);
   }
 
-  /** Releases the slices that were read. The chunk must have no rows of them any more. */
+  /** Releases the processed slices. The chunk must not have rows of them any more. */
   [Symbol.dispose](): void {
     for (const slice of this.#read.splice(0)) slice.release();
     this.#readBytes = 0;
   }
 
-  /** Returns true if the chunk is large enough for a transaction. @param bytes its memory */
+  /** Returns true if the chunk is large enough for a transaction. @param bytes memory of the chunk's slices */
   #isFull(bytes = 0): boolean {
     return this.#writer.size.isFull(this.#chunk.length, Math.max(bytes, this.#chunk.records.bytes));
   }
 
-  /** Publishes the decisions of the chunk. */
+  /** Publishes the chunk's decisions. */
   async #flush(): Promise<void> {
     const decisions = this.#chunk.length;
     if (decisions > 0) {
@@ -125,7 +122,7 @@ export class Settlement implements Disposable {
     if (result !== undefined) this.#results.add(result);
   }
 
-  /** Makes a record a dead letter instead. */
+  /** Records a dead letter that replaces a record's decision. */
   #refuse({ partition, offset }: SourceCoordinate, poison: Poison): void {
     this.#refused.push({ partition, offset, poison, stage: this.#stage });
   }

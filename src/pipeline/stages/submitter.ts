@@ -1,7 +1,7 @@
 /**
  * Submits sealed batches: encodes the body, creates the batch at the service, commits the job with
- * its source offsets in one transaction, then uploads. Jobs may commit in any order, so that a
- * hanging call does not block other batches.
+ * its source offsets in one transaction, then uploads. Jobs may be committed in any order, so that
+ * a call that hangs does not block other batches.
  */
 import { backoffCeilingMs, retryWaitMs } from '../../../packages/client/src/base/backoff.ts';
 import { err, ok, type Result } from '../../../packages/client/src/base/result.ts';
@@ -10,11 +10,12 @@ import type { Span } from '../../../packages/client/src/base/tracing.ts';
 import type { EncodedBody } from '../../core/bytes/row-sink.ts';
 import { type JobRecord, type LiveJob, sourcesOf } from '../../core/journal/job.ts';
 import { reactionTo } from '../../core/outcome/failure-policy.ts';
+import type { JobFailure } from '../../core/outcome/failure-table.ts';
 import type { CreatedJob } from '../../core/ports/pipeline-kind.ts';
 import { spanFields, step } from '../context/batch-spans.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { Submission } from '../context/submission.ts';
-import { DEFAULT_LANE } from '../limits/lanes.ts';
+import { DEFAULT_LANE, type Rank } from '../limits/lanes.ts';
 import type { Permit } from '../limits/type-breakers.ts';
 import type { WaitReason } from '../limits/wait-reasons.ts';
 import { writtenBetween } from '../source/reread.ts';
@@ -23,15 +24,28 @@ import { FIRST_POLL_MS, type ShardStages } from './shard-stages.ts';
 const BACKOFF = { baseMs: 500, capMs: 30_000 };
 
 /**
- * Reason why a batch was not submitted: its type is blocked or the pipeline paused, the call failed
- * temporarily, or the service rejects the type.
+ * Reason why a batch was not submitted. `blocked`: its type is blocked, or the pipeline is paused.
+ * `unavailable`: a call failed temporarily. `rejected_type`: the service rejects the type.
  */
-type NotSubmitted = 'blocked' | 'unavailable' | 'rejected_type';
+type NotSubmitted = 'blocked' | 'over_quota' | 'unavailable' | 'rejected_type';
 
-/** A batch with its body. */
+/** Batch with its encoded body. */
 interface EncodedBatch extends Submission {
   readonly body: EncodedBody;
   readonly span: Span;
+}
+
+/** A journaled batch that is being uploaded. */
+interface Upload {
+  readonly job: LiveJob;
+  readonly created: CreatedJob;
+  readonly body: EncodedBody;
+  readonly isProbe: boolean;
+  /** Number of attempts that have failed. */
+  failures: number;
+  mayHaveArrived: boolean;
+  /** Wait before the next attempt; undefined before the first one, and when the upload is over. */
+  pause: { readonly because: WaitReason; readonly forMs: number } | undefined;
 }
 
 export class Submitter {
@@ -43,7 +57,7 @@ export class Submitter {
     this.#stages = stages;
   }
 
-  /** Resolves when the job is uploaded, failed or parked. @throws errors that end the shard */
+  /** Resolves once the job has been uploaded, has failed or is parked. @throws errors that end the shard */
   async submit(submission: Submission): Promise<void> {
     const { breakers, control, report } = this.#shard;
     using batch = submission.batch;
@@ -60,7 +74,7 @@ export class Submitter {
       this.#deadLetter(submission);
     } else {
       report.spans.discard(span, 'parked');
-      this.#stages.park(submission, batch.records);
+      this.#stages.park(submission, batch.records, submitted.error === 'over_quota');
     }
   }
 
@@ -74,18 +88,23 @@ export class Submitter {
       if (permit === undefined) await breakers.ready(type, signal);
       const send = () => waits.permitted('uploads', () => this.#send(encoded, permit), rank);
       const sent = await (quota === undefined ? send() : quota.admit(rank, send));
-      if (sent.ok || sent.error !== 'unavailable') return sent;
+      if (sent === undefined) return err('over_quota');
+      if (sent.ok) return ok(await this.#uploadInTurns(sent.value, rank));
+      if (sent.error !== 'unavailable') return sent;
       // Bodies of one type must not occupy memory that other types need.
       const isBlocked = from === undefined ? breakers.blocks(type) : !breakers.isFree(type);
       if (isBlocked || !control.submits) return err('blocked');
     }
   }
 
-  /** Creates the batch, journals its job and uploads it. */
-  async #send(encoded: EncodedBatch, given?: Permit): Promise<Result<void, NotSubmitted>> {
-    const { breakers, control } = this.#shard;
+  /**
+   * Creates the batch, journals its job and uploads it. With a quota, the upload is only begun: it
+   * is over unless it has a pause.
+   */
+  async #send(encoded: EncodedBatch, given?: Permit): Promise<Result<Upload, NotSubmitted>> {
+    const { breakers, control, quota } = this.#shard;
     const { type } = encoded;
-    // The pipeline may have been paused during the wait.
+    // The pipeline may have been paused during the wait for a permit.
     if (!control.submits) return err('blocked');
     const permit = given === 'probe' ? given : breakers.tryAcquire(type);
     if (permit === undefined) return err('unavailable');
@@ -93,8 +112,49 @@ export class Submitter {
     if (!created.ok) return created;
     const job = await this.#journal(encoded, created.value);
     if (!job.ok) return job;
-    await this.#upload(job.value, created.value, encoded.body, permit === 'probe');
-    return ok(undefined);
+    const upload: Upload = {
+      job: job.value,
+      created: created.value,
+      body: encoded.body,
+      isProbe: permit === 'probe',
+      failures: 0,
+      mayHaveArrived: false,
+      pause: undefined,
+    };
+    do {
+      await this.#pause(upload);
+      await this.#upload(upload);
+    } while (quota === undefined && upload.pause !== undefined);
+    return ok(upload);
+  }
+
+  /** Repeats an upload in turns of the quota, so that other batches of the shard do not wait for it. */
+  async #uploadInTurns(upload: Upload, rank: Rank): Promise<void> {
+    const { queue, quota, waits } = this.#shard;
+    const { rows } = rank;
+    while (quota !== undefined && upload.pause !== undefined) {
+      await this.#pause(upload);
+      const again = () =>
+        waits.permitted(
+          'uploads',
+          async () => {
+            await queue.run(() => ({ journal: [quota.spend(rows)] }));
+            await this.#upload(upload);
+            return true;
+          },
+          rank,
+        );
+      // The job is live, so its rows are under review already.
+      if (await quota.admit({ ...rank, isRetry: true }, again)) continue;
+      // The quota is used up for longer than the address is likely to be valid.
+      this.#failUpload(upload, 'upload_expired');
+    }
+  }
+
+  async #pause({ pause }: Upload): Promise<void> {
+    if (pause === undefined) return;
+    const { clock, signal, waits } = this.#shard;
+    await waits.while(pause.because, clock.sleep(pause.forMs, signal));
   }
 
   #deadLetter({ type, from, inFlight, batch: { records } }: Submission): void {
@@ -121,7 +181,7 @@ export class Submitter {
     return body;
   }
 
-  /** Calls the service once. Retries wait at the breaker of the type, without occupying a slot. */
+  /** Calls the service once. A retry waits at the type's breaker, so that it does not occupy a slot of the calls. */
   async #create({ type, span }: EncodedBatch): Promise<Result<CreatedJob, NotSubmitted>> {
     const { breakers, clock, kind, logger, options, report, signal, waits } = this.#shard;
     const startedMs = clock.monotonic();
@@ -158,7 +218,7 @@ export class Submitter {
     this.#shard.breakers.unanswered(type, reason, waitMs);
   }
 
-  /** Commits the job, unless the pipeline was paused or another live job has the remote id. */
+  /** Commits the job, unless the pipeline has been paused or a live job has the same remote id. */
   async #journal(
     { lane, from, inFlight, batch: { records, sink }, body: { body }, span, ...plan }: EncodedBatch,
     created: CreatedJob,
@@ -191,7 +251,7 @@ export class Submitter {
     const startedMs = clock.monotonic();
     const committed = () =>
       queue.run(() => {
-        // The journal may already have an acknowledgement of the pause, which no job may follow.
+        // The journal may already contain an acknowledgement of the pause. No job may follow it.
         isHeld = !control.submits;
         if (isHeld || state.hasRemoteId(remoteId)) return undefined;
         const step =
@@ -223,55 +283,55 @@ export class Submitter {
     return ok(job);
   }
 
-  /** Uploads the body, only after the job is in the journal (I4) and only as a group member. */
-  async #upload(
-    job: LiveJob,
-    created: CreatedJob,
-    body: EncodedBody,
-    isProbe: boolean,
-  ): Promise<void> {
-    const { clock, kind, report, signal, uploadSignal, waits } = this.#shard;
-    let mayHaveArrived = false;
-    for (let attempt = 0; ; attempt++) {
-      await this.#confirmMembership();
+  /** Uploads the body once, only after the job is in the journal (I4) and only as a group member. */
+  async #upload(upload: Upload): Promise<void> {
+    const { clock, kind, quota, report, signal, uploadSignal, waits } = this.#shard;
+    const { job, created, body } = upload;
+    upload.pause = undefined;
+    await this.#confirmMembership();
+    signal.throwIfAborted();
+    const startedMs = clock.monotonic();
+    try {
+      const size = { 'content_review.bytes': body.body.length };
+      await step(report.spans.of(job), 'upload', size, () =>
+        waits.during('transfer', kind.upload(created, body, uploadSignal)),
+      );
+      report.since('upload', startedMs);
+      this.#uploaded(upload);
+    } catch (error) {
+      // A connection that is being closed may still read the body.
+      body.drop();
       signal.throwIfAborted();
-      const startedMs = clock.monotonic();
-      try {
-        const size = { 'content_review.bytes': body.body.length };
-        await step(report.spans.of(job), 'upload', size, () =>
-          waits.during('transfer', kind.upload(created, body, uploadSignal)),
-        );
-        report.since('upload', startedMs);
-        return this.#uploaded(job, isProbe);
-      } catch (error) {
-        // A connection that is being closed may still read the body.
-        body.drop();
-        signal.throwIfAborted();
-        if (!(error instanceof ServiceError)) throw error;
-        const about = { ...report.fieldsOf(job), error: error.message };
-        this.#shard.logger.warn(about, 'upload failed');
-        const reaction = reactionTo('upload', error.failure);
-        mayHaveArrived ||= error.mayHaveArrived;
-        if (reaction.do === 'fail') {
-          // The job is followed first: with a new batch, its items might be reviewed twice.
-          if (mayHaveArrived) return this.#uploaded(job, isProbe);
-          return this.#stages.fail({ job, failure: reaction.as, isProbe });
-        }
-        const waitMs = this.#waitMs(reaction.because, attempt, error.retryAfterMs);
-        await waits.while(reaction.because, clock.sleep(waitMs, signal));
-      }
+      if (!(error instanceof ServiceError)) throw error;
+      const about = { ...report.fieldsOf(job), error: error.message };
+      this.#shard.logger.warn(about, 'upload failed');
+      const reaction = reactionTo('upload', error.failure);
+      if (error.mayHaveArrived) upload.mayHaveArrived = true;
+      else quota?.takeBack(job.record.count);
+      if (reaction.do === 'fail') return this.#failUpload(upload, reaction.as);
+      const { because } = reaction;
+      const forMs = this.#waitMs(because, upload.failures++, error.retryAfterMs);
+      upload.pause = { because, forMs };
     }
   }
 
+  #failUpload(upload: Upload, failure: JobFailure): void {
+    const { job, isProbe, mayHaveArrived } = upload;
+    upload.pause = undefined;
+    // The job is followed first: with a new batch, its items might be reviewed twice.
+    if (mayHaveArrived) this.#uploaded(upload);
+    else this.#stages.fail({ job, failure, isProbe });
+  }
+
   /** Follows a job whose upload has arrived, or may have. Otherwise, its grace period will end. */
-  #uploaded(job: LiveJob, isProbe: boolean): void {
+  #uploaded({ job, isProbe }: Upload): void {
     const { signal, state } = this.#shard;
-    // Lookups upload nothing.
+    // Lookups have no upload.
     if (job.record.bytes > 0) state.uploaded(job);
     if (!signal.aborted) this.#stages.follow(job, FIRST_POLL_MS, isProbe);
   }
 
-  /** Confirms the membership after a session timeout of silence: another owner may have taken over. */
+  /** Confirms the membership if the group was silent for a session timeout: another owner may have taken over. */
   async #confirmMembership(): Promise<void> {
     const { clock, group, options, waits } = this.#shard;
     if (clock.monotonic() - group.lastHeardMs() < options.kafka.sessionTimeoutMs) return;

@@ -1,6 +1,6 @@
 /**
  * Follows each live job at the service until it is settled or has failed. Polls with backoff,
- * jitter and limited concurrency. The rules are in core/outcome/follow-policy.ts.
+ * jitter and limited concurrency, by the rules in core/outcome/follow-policy.ts.
  */
 
 import { LogOnce, LogSeldom } from '../../../packages/client/src/base/log-limits.ts';
@@ -13,34 +13,34 @@ import type { RemoteStatus } from '../../core/ports/pipeline-kind.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import { type FailureDetail, FIRST_POLL_MS, type Heard, type ShardStages } from './shard-stages.ts';
 
-/** Factor by which each wait exceeds the previous one, up to the maximum. */
+/** Factor by which each wait is longer than the previous one, up to the maximum wait. */
 const GROWTH = 1.5;
-/** Maximum length of a state that is shown, since the service may send any text. */
+/** Maximum length of a state that is shown. The service may send a state of any length. */
 const STATE_CHARACTERS = 80;
-/** Maximum number of unexpected states that are logged, each once. */
+/** Maximum number of unexpected states to log. Each is logged once. */
 const MAX_LOGGED = 100;
-/** Minimum wait after a poll without a valid response. */
+/** Minimum wait in ms after a poll without a valid response. */
 const UNAVAILABLE_PAUSE_MS = 1000;
 
 interface Again {
-  /** Minimum wait before the next poll, ms. */
+  /** Minimum wait before the next poll in ms. */
   readonly afterMs: number;
-  /** Error that prevented a response about the job, or about some of its records. */
+  /** Error because of which there was no response about the job, or about some of its records. */
   readonly unanswered?: ServiceError | undefined;
 }
 
-/** Outcome of settling: done, failed, or to be repeated after the next poll. */
+/** Outcome of settling: done, failed, or to be repeated after another poll. */
 export type Settled = { readonly do: 'done' } | Fail | ({ readonly do: 'again' } & Again);
 
-/** Settler of one job, possibly in several steps. */
+/** Settler of one job. It may take several calls. */
 export interface JobSettler {
-  /** @param isLast true if records without a decision fail now because of their time limit */
+  /** @param isLast true if records without a decision fail now because their time limit has passed */
   settle(status: RemoteStatus, isLast: boolean): Promise<Settled>;
-  /** Detail of the newest failure. */
+  /** Detail of the last failure. */
   readonly detail?: FailureDetail | undefined;
 }
 
-/** A job that is followed. */
+/** Job that is being followed. */
 interface Followed {
   readonly job: LiveJob;
   readonly isProbe: boolean;
@@ -49,7 +49,7 @@ interface Followed {
   heard: Heard | undefined;
 }
 
-/** Grace for an unconfirmed upload of an earlier owner, after that owner must have ended it. */
+/** Grace period for an upload that an earlier owner did not confirm, from the time when it must have ended. */
 const UNCONFIRMED_GRACE_MS = 10_000;
 
 export class Tracker {
@@ -66,7 +66,7 @@ export class Tracker {
     this.#settlerOf = settlerOf;
   }
 
-  /** @param firstWaitMs wait before the first poll; after a restart, it spreads the polls */
+  /** @param firstWaitMs wait before the first poll; after a restart it differs by job, to spread the polls */
   async follow(job: LiveJob, firstWaitMs: number, isProbe: boolean): Promise<void> {
     const settler = this.#settlerOf(job);
     const followed = { job, isProbe, settler, isSettling: false, heard: undefined };
@@ -78,7 +78,7 @@ export class Tracker {
     }
   }
 
-  /** Returns the progress of a job; undefined if it is not followed. */
+  /** Returns the progress of a job, or undefined if it is not being followed. */
   followed(job: LiveJob): Pick<Followed, 'isSettling' | 'heard'> | undefined {
     return this.#followed.get(job);
   }
@@ -87,7 +87,8 @@ export class Tracker {
     const { clock, options, random, signal, waits } = this.#shard;
     const { review } = options;
     const { job } = followed;
-    // The journal has wall clock times. Computed once, so that clock changes do not affect the age.
+    // The journal has wall-clock times. Converted once, so that later changes of the clock do not
+    // affect the age.
     const createdMs = clock.monotonic() - (clock.now() - job.record.createdMs);
     const mostMs = job.isUploaded ? Infinity : options.uploadDrainMs + UNCONFIRMED_GRACE_MS;
     const uploadUntilMs = clock.monotonic() + Math.min(review.graceMs, mostMs);
@@ -121,9 +122,9 @@ export class Tracker {
 
       ({ unanswered } = again);
       const pauseMs = unanswered === undefined ? 0 : this.#pauseMs(unanswered);
-      // Half of each wait is random, so that polls of jobs created together drift apart.
+      // Half of each wait is random, so that the polls of jobs that were created together drift apart.
       const regularMs = Math.min(ceilingMs, review.pollMs) * (0.5 + random.next() * 0.5);
-      // A grace period ends with a poll. If that poll fails, the regular wait follows.
+      // A poll takes place when the grace period ends. If that poll fails, the regular wait follows.
       const graceMs = state.remote === 'waiting_for_upload' ? uploadUntilMs - nowMs : 0;
       const pollMs = graceMs > 0 ? Math.min(regularMs, graceMs) : regularMs;
       waitMs = Math.max(pollMs, again.afterMs, pauseMs);
@@ -135,7 +136,7 @@ export class Tracker {
     const { breakers, clock, logger, report, waits } = this.#shard;
     const { job, settler } = followed;
     const { record } = job;
-    // Taken now, because the span of the batch ends with its last record.
+    // Read before settling, because the batch's span ends with its last record.
     const fields = report.fieldsOf(job);
     return waits.permitted('downloads', async () => {
       const startedMs = clock.monotonic();
@@ -218,7 +219,7 @@ export class Tracker {
       );
   }
 
-  /** Returns the minimum wait after a poll without a valid response, ms. */
+  /** Returns the minimum wait after a poll without a valid response, in ms. */
   #pauseMs(error: ServiceError): number {
     const { pauseMs } = this.#shard.options.review;
     const leastMs = reasonOf(error) === 'api_key' ? pauseMs : UNAVAILABLE_PAUSE_MS;
@@ -230,5 +231,5 @@ export class Tracker {
   }
 }
 
-/** Returns the reason to report for the wait after a poll without a valid response (I8). */
+/** Returns the wait reason to report after a poll without a valid response (I8). */
 const reasonOf = (error: ServiceError) => reactionTo('status', error.failure).because;

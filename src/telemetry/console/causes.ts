@@ -1,21 +1,21 @@
 /**
- * Verdict about a pipeline: the causes that need attention, from the conditions of /readyz and the
- * wait reasons. A cause is listed once, even if both a condition and a wait report it.
+ * Verdict about a pipeline: the causes that need attention, from the conditions of /readyz and from
+ * the wait reasons. A cause is listed once, even if both a condition and a wait report it.
  */
 import type { PipelineView } from '../../core/pipeline-view.ts';
 
-/** Waits that are part of normal operation. */
+/** Wait reasons that are part of normal operation. */
 export const NORMAL: ReadonlySet<string> = new Set(['memory', 'transfer', 'quota']);
-/** Shorter waits are not shown. */
+/** Minimum duration of a wait to be shown. */
 const LASTING_MS = 5_000;
-/** Silence of all brokers that counts as an outage. Fetches return within a second. */
+/** Silence of all brokers that counts as an outage. Normally a fetch returns within a second. */
 const SILENT_MS = 4_000;
-/** Silence of all brokers after which the verdict is no longer good. */
+/** Silence of all brokers after which the verdict can no longer be good. */
 const UNSURE_MS = 1_000;
-/** Conditions that are unmet during a start. They become causes after STARTING_MS. */
+/** Reasons of conditions that are unmet during a start. They become causes after STARTING_MS. */
 const STARTING = /^(joining|not (reached|tried) yet)/;
 const STARTING_MS = 20_000;
-/** Condition that is unmet only because shards are being claimed. */
+/** Reason of a condition that is unmet only because shards are being claimed. */
 const CLAIMING = /^claiming[^;]*$/;
 
 export interface Cause {
@@ -24,7 +24,7 @@ export interface Cause {
   readonly text: string;
   /** null if unknown. */
   readonly sinceMs: number | null;
-  /** Page of the runbook. */
+  /** Name of the runbook's page. */
   readonly runbook: string;
 }
 
@@ -36,7 +36,7 @@ export interface Verdict {
 
 export interface Facts {
   readonly view: PipelineView;
-  /** Unmet conditions of the pipeline, without its name, and of the process. */
+  /** Unmet conditions of the pipeline (without the pipeline's name) and of the process. */
   readonly conditions: readonly { readonly name: string; readonly reason: string }[];
   /** Stuck loops of the pipeline and of the process. */
   readonly stuck: readonly {
@@ -44,11 +44,11 @@ export interface Facts {
     readonly seconds: number;
     readonly reason?: string;
   }[];
-  /** null before the first count. */
+  /** Balance of the pipeline. null before the first count. */
   readonly balance: number | null;
-  /** Time for which no broker has responded although requests were sent, ms. */
+  /** Time in ms for which no broker has responded to requests. */
   readonly kafkaSilentMs: number;
-  /** Time since the start of the process. */
+  /** Time in ms since the start of the process. */
   readonly upMs: number;
   readonly nowMs: number;
 }
@@ -59,7 +59,7 @@ interface Reason {
   readonly runbook: string;
 }
 
-/** Wait reasons (docs/operating.md) as the page shows them. */
+/** Texts of the page for the wait reasons (docs/operating.md). */
 export const REASONS: Readonly<Record<string, Reason>> = {
   kafka: {
     title: 'Kafka is slow',
@@ -114,7 +114,7 @@ export function verdictOf(facts: Facts): Verdict {
   return only('good', isAlone ? 'All is well' : 'All is well with this instance');
 }
 
-/** Returns the causes. For each wait reason, the first one found is the most specific. */
+/** Returns the causes. For each wait reason, only the first cause is kept, because it is the most specific. */
 function causesOf(facts: Facts): readonly Cause[] {
   const { view, conditions, stuck, balance, kafkaSilentMs, nowMs } = facts;
   const found = new Map<string, Cause>();
@@ -156,7 +156,7 @@ function causesOf(facts: Facts): readonly Cause[] {
     const text = `By ${by}${reason === null ? '' : `: ${reason}`}. The resume command continues it.`;
     add('paused', { level: 'warn', title, text, sinceMs });
   }
-  // A wait for a blocked type ends while its probe is under review, but the type stays blocked.
+  // While a probe is under review, there is no wait for the blocked type, but the type is still blocked.
   const blocked = view.breakers.filter(({ reason }) => reason === 'type_blocked');
   if (blocked.length > 0) {
     const types = blocked.map(({ type, failures }) => `${type} (failures in a row: ${failures})`);
@@ -173,7 +173,7 @@ function causesOf(facts: Facts): readonly Cause[] {
     const text = `${REASONS[reason]?.text ?? ''} Waiting: ${who.join(', ')}${more}.`;
     add(reason, { level: 'warn', text: text.trim() });
   }
-  // A full partition is a consequence of the other causes.
+  // A partition with too many records in flight is a consequence of the other causes.
   if (found.size > 1) found.delete('in_flight');
   return [...found.values()];
 }

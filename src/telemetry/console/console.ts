@@ -1,12 +1,13 @@
 /**
- * Console: the operator's page. GET only, without cookies or resources of other origins. No
- * response contains content, keys or signed addresses (I6).
+ * Console: the operator's page. Allows only GET, and uses no cookies and no resources from other
+ * origins. No response contains content, keys or signed addresses (I6).
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { escapeUnprintable } from '../../../packages/client/src/base/shown-text.ts';
 import { isForeignScript } from '../host-guard.ts';
-import type { PageRequest, PageResponse, Pages } from '../http-server.ts';
+import type { PageResponse, Pages } from '../http-server.ts';
 import { type ConsoleSources, consoleState } from './state.ts';
 
 const PROTECTION: Readonly<Record<string, string>> = {
@@ -19,20 +20,11 @@ const PROTECTION: Readonly<Record<string, string>> = {
 };
 
 const STATE = '/api/state';
-/** Characters that move the cursor or change the direction of text. */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-export class Console implements Pages {
-  readonly #assets = loadAssets();
-  readonly #sources: ConsoleSources;
-
-  constructor(sources: ConsoleSources) {
-    this.#sources = sources;
-  }
-
-  async answer(request: PageRequest): Promise<PageResponse | undefined> {
-    const { path, query, headers } = request;
-    const asset = this.#assets.get(path);
+export function consolePages(sources: ConsoleSources): Pages {
+  const assets = loadAssets();
+  return async ({ path, query, headers }) => {
+    const asset = assets.get(path);
     if (asset !== undefined) return respond(200, asset.type, asset.body);
     if (path !== STATE) return undefined;
     if (isForeignScript(headers)) {
@@ -40,9 +32,9 @@ export class Console implements Pages {
       return respond(403, 'application/json', JSON.stringify({ status: 'refused', reason }));
     }
     const pipeline = new URLSearchParams(query).get('pipeline') ?? undefined;
-    const state = await consoleState(this.#sources, pipeline);
+    const state = await consoleState(sources, pipeline);
     return respond(200, 'application/json', JSON.stringify(state, printable));
-  }
+  };
 }
 
 const respond = (status: number, type: string, body: Buffer | string): PageResponse => ({
@@ -52,14 +44,12 @@ const respond = (status: number, type: string, body: Buffer | string): PageRespo
 });
 
 /** Escapes unprintable characters, which texts from outside may contain. */
-function printable(_name: string, value: unknown): unknown {
-  if (typeof value !== 'string') return value;
-  return value.replace(UNPRINTABLE, (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`);
-}
+const printable = (_name: string, value: unknown): unknown =>
+  typeof value === 'string' ? escapeUnprintable(value) : value;
 
 const PAGE = new URL('./page/', import.meta.url);
 
-/** Files with other extensions are not served. */
+/** Media types by extension. Files with other extensions are not served. */
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
@@ -72,7 +62,7 @@ interface Asset {
   readonly body: Buffer;
 }
 
-/** Reads the files of the page and the view library. @returns the files by path on the server */
+/** Reads the page's files and the view library. @returns the files by their path on the server */
 export function loadAssets(): ReadonlyMap<string, Asset> {
   const assets = new Map<string, Asset>();
   const add = (name: string, file: URL) => {

@@ -1,19 +1,19 @@
-/** Recent warnings and errors of the log, as redacted by the logger (I6). Repetitions are counted. */
+/** Recent warnings and errors of the log, as redacted by the logger (I6). Repeated problems are counted. */
 import type { LogFields } from '../logger.ts';
 
 const MAX_PROBLEMS = 40;
 const MAX_MESSAGE = 300;
 const MAX_DETAIL = 600;
 const MAX_CAUSES = 4;
-/** A single word: sentences may contain varying numbers. */
+/** Form of a reason. Only single words count, because sentences may contain varying numbers. */
 const REASON = /^[a-z_]{1,40}$/;
-/** Fields that the console shows elsewhere, and fields for machines. */
+/** Fields that are shown elsewhere on the page, and fields that are for programs. */
 const HIDDEN = new Set(['pipeline', 'error', 'stack']);
 
 export interface RecentProblem {
   readonly level: 'warn' | 'error';
   readonly message: string;
-  /** Reason from a closed list, which distinguishes problems with the same message; or null. */
+  /** Reason from a closed list, or null. It distinguishes problems with the same message. */
   readonly reason: string | null;
   readonly detail: string;
   readonly pipeline: string | null;
@@ -55,13 +55,13 @@ export class RecentProblems {
     if (this.#problems.size > MAX_PROBLEMS) this.#problems.delete(oldest);
   }
 
-  /** Returns the problems, the newest first. */
+  /** Returns the problems, newest first. */
   list(): RecentProblem[] {
     return [...this.#problems.values()].reverse();
   }
 }
 
-/** Returns the messages of an error and its causes, then the simple fields. */
+/** Returns the messages of an error and its causes, and then the fields that have simple values. */
 function describe(fields: LogFields): string {
   const { error } = fields;
   const messages = new Set(typeof error === 'string' ? [error] : []);

@@ -1,9 +1,13 @@
-/** State of the connector that /api/state returns. Times are wall clock, ms since the epoch. */
+/** State of the connector that /api/state returns. Times are in ms since the epoch (wall clock). */
 import type { PipelineView } from '../../core/pipeline-view.ts';
+import { conditionOf, KEY_CONDITION, SERVICE_CONDITION } from '../../core/service-names.ts';
 import type { Health } from '../health.ts';
 import type { PromMetrics } from '../metrics.ts';
 import { verdictOf } from './causes.ts';
 import type { RecentProblems } from './recent-problems.ts';
+
+/** Conditions that each service has. */
+const OF_A_SERVICE = [SERVICE_CONDITION, KEY_CONDITION];
 
 /** Counters of outcomes in the order of the table, with the word for each. */
 const OUTCOMES = {
@@ -24,14 +28,14 @@ export interface ConsoleSources {
   readonly pipelines: readonly { view(): PipelineView }[];
   readonly metrics: Pick<PromMetrics, 'values'>;
   readonly problems: Pick<RecentProblems, 'list'>;
-  /** Address of the folder with the runbook's pages, ending in a slash. */
+  /** Address of the folder with the runbook. Ends with a slash. */
   readonly runbook: string;
 }
 
-/** State that the page reads. */
+/** State of the connector, as the page receives it. */
 export type ConsoleState = Awaited<ReturnType<typeof consoleState>>;
 
-/** @param pipeline name of the pipeline to show in detail; the first is shown if it is unknown */
+/** @param pipeline name of the pipeline to show in detail; if there is none with this name, the first is shown */
 export async function consoleState(sources: ConsoleSources, pipeline: string | undefined) {
   const { version, startedMs, memory, runbook } = sources;
   const shown = await Promise.all(sources.pipelines.map((one) => stateOf(one.view(), sources)));
@@ -52,15 +56,21 @@ export async function consoleState(sources: ConsoleSources, pipeline: string | u
 async function stateOf(view: PipelineView, sources: ConsoleSources) {
   const { health, metrics, now, startedMs } = sources;
   const { name } = view;
-  /** Returns the sum of a metric's series of the pipeline or process; null if there are none. */
+  /** Returns the sum of a metric's series of this pipeline or of the process. null if there are none. */
   const sum = async (metric: Parameters<PromMetrics['values']>[0]): Promise<number | null> => {
     const series = (await metrics.values(metric)).filter(
       ({ labels: { pipeline = name } }) => pipeline === name,
     );
     return series.length === 0 ? null : series.reduce((total, { value }) => total + value, 0);
   };
-  const isAbout = (one: { readonly name: string }) =>
-    one.name.startsWith(`${name}/`) || !one.name.includes('/');
+  // Conditions of the pipeline's service, under the names of the wait reasons.
+  const own = new Map(OF_A_SERVICE.map((one) => [conditionOf(one, view.service), one]));
+  const isAbout = (one: { readonly name: string }) => {
+    const [base = ''] = one.name.split(':');
+    return OF_A_SERVICE.includes(base)
+      ? own.has(one.name)
+      : one.name.startsWith(`${name}/`) || !one.name.includes('/');
+  };
   const balance = await sum('balance_items');
   const oldestSeconds = await sum('oldest_unsettled_timestamp_seconds');
   const conditions = health.readiness().conditions.filter((one) => !one.ready && isAbout(one));
@@ -70,7 +80,7 @@ async function stateOf(view: PipelineView, sources: ConsoleSources) {
     verdict: verdictOf({
       view,
       conditions: conditions.map((one) => ({
-        name: one.name.replace(`${name}/`, ''),
+        name: own.get(one.name) ?? one.name.replace(`${name}/`, ''),
         reason: one.reason ?? '',
       })),
       stuck,
@@ -79,17 +89,17 @@ async function stateOf(view: PipelineView, sources: ConsoleSources) {
       upMs: now() - startedMs,
       nowMs: now(),
     }),
-    /** Decisions and dead letters since the start. */
+    /** Number of decisions and dead letters since the start. */
     ended: ((await sum('decisions_total')) ?? 0) + ((await sum('dead_lettered_total')) ?? 0),
     inFlight: Object.values(view.records).reduce((total, some) => total + some, 0),
-    /** 0 if every consumed record is accounted for; null before the first count. */
+    /** 0 if every consumed record is accounted for. null before the first count. */
     balance,
-    /** Timestamp of the oldest record without a decision; null if there is none. */
+    /** Timestamp of the oldest record in flight. null if there is none. */
     oldestEventMs: oldestSeconds === null ? null : oldestSeconds * 1000,
   };
 }
 
-/** Returns counts since the start by counter and label values, the largest of a counter first. */
+/** Returns counts since the start, by counter and label values. Within each counter, the largest is first. */
 async function outcomesOf(pipeline: string, metrics: ConsoleSources['metrics']) {
   const tables = Object.entries(OUTCOMES).map(async ([metric, word]) =>
     (await metrics.values(metric as keyof typeof OUTCOMES))

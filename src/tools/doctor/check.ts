@@ -1,9 +1,9 @@
-/** Check of the doctor, and its result. */
+/** Types and functions for the doctor's checks and their results. */
 
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import type { PipelineKind } from '../../core/ports/pipeline-kind.ts';
-import type { ClusterInspector } from '../../kafka/admin/cluster-inspector.ts';
+import type { ClusterInspector } from '../../kafka/admin/admin.ts';
 import type { PipelineOptions } from '../../pipeline/context/options.ts';
 import type { Inspection } from '../inspect/context.ts';
 
@@ -11,21 +11,21 @@ export type CheckStatus = 'ok' | 'warning' | 'failed' | 'skipped';
 
 export interface Diagnosis {
   readonly status: CheckStatus;
-  /** Contains no content, key or presigned address (I6). */
+  /** What the check found. Contains no content, key or presigned address (I6). */
   readonly found: string;
-  /** Absent if `found` contains it, or nothing is wrong. */
+  /** Absent if `found` contains the remedy, or if nothing is wrong. */
   readonly remedy?: string | undefined;
 }
 
 export interface DoctorCheck {
-  /** Name for scripts: `kafka.brokers`, `topic.source`. */
+  /** Name for scripts, such as `kafka.brokers` or `topic.source`. */
   readonly name: string;
   /** Absent if the check covers the whole configuration. */
   readonly pipeline?: string | undefined;
-  /** Subject: `topic content-events`. */
+  /** Subject of the check, such as `topic content-events`. */
   readonly about: string;
   /**
-   * Names of earlier checks, of the same pipeline or of the whole configuration. The check is
+   * Names of earlier checks, of the same pipeline or of the whole configuration. This check is
    * skipped unless all of them ended as `ok` or `warning`.
    */
   readonly needs?: readonly string[];
@@ -46,9 +46,9 @@ export const failed = (found: string, remedy?: string): Diagnosis => ({
 });
 
 /**
- * Combines the findings about one subject. The worst status decides.
- * @param well text if no problem was found
- * @param problems false and undefined mean that there is no such problem
+ * Combines findings about one subject. The worst status applies.
+ * @param well text to use if there is no problem
+ * @param problems findings; false and undefined stand for problems that do not exist
  */
 export function together(
   well: string,
@@ -64,7 +64,7 @@ export function together(
   };
 }
 
-/** `1 partition`, `2 partitions`. */
+/** Returns a number with its noun, such as `1 partition` or `2 partitions`. */
 export const counted = (count: number, one: string): string =>
   `${count} ${one}${count === 1 ? '' : 's'}`;
 
@@ -74,24 +74,27 @@ export const messageOf = (error: unknown): string =>
 export interface DoctorParts {
   readonly clock: Clock;
   readonly kafka: KafkaParts;
-  readonly service: ServiceParts;
+  readonly services: readonly ServiceParts[];
   readonly pipelines: readonly PipelineParts[];
 }
 
 export interface KafkaParts {
   readonly inspector: ClusterInspector;
-  /** kafka.brokers. */
+  /** Addresses in the option kafka.brokers. */
   readonly addresses: readonly string[];
-  /** `TLS, scram-sha-512, as User:connector`; complete only after a connection was made. */
+  /** Login, such as `TLS, scram-sha-512, as User:connector`. Complete only once a connection has been made. */
   readonly login: () => string;
 }
 
-interface ServiceParts {
+export interface ServiceParts {
+  readonly name: string;
+  /** Path of its options. */
+  readonly path: string;
   /** Without credentials and query. */
   readonly address: string;
   /**
-   * Requests an object with a random id from the API of a pipeline kind, as the start of the connector
-   * does. Resolves if the service unexpectedly returns one. @throws ServiceError
+   * Requests an object with a random id from the API of a pipeline kind, like the connector at its
+   * start. Resolves if the service unexpectedly returns one. @throws ServiceError
    */
   readonly ask: (kind: string, signal: AbortSignal) => Promise<void>;
 }
@@ -102,7 +105,7 @@ export interface PipelineParts {
   readonly inspection: Inspection;
   /** Decodes records. It never calls the service. */
   readonly decoder: PipelineKind;
-  /** Checks of the source's and output's schemas in a registry. */
+  /** Checks of the schemas of source and output in a registry. */
   readonly registryChecks: readonly DoctorCheck[];
 }
 
@@ -111,13 +114,13 @@ export interface CheckReport extends Diagnosis {
   readonly check: DoctorCheck;
 }
 
-/** Time limit of a check, long enough for a journal of some megabytes on slow disks. */
+/** Maximum time of a check. Long enough for a journal of some megabytes on slow disks. */
 const LIMIT_MS = 60_000;
 
 /**
  * Runs checks in order, each within the time limit.
  * @param report called with each result as soon as the check has ended
- * @returns all results, in the order of the checks. Rejects only with the reason of the signal
+ * @returns all results, in the order of the checks. Rejects only with the signal's reason
  */
 export async function runChecks(
   checks: readonly DoctorCheck[],
@@ -146,13 +149,13 @@ function blocked(
       (check.pipeline === undefined || check.pipeline === pipeline),
   );
   if (blocker === undefined) return undefined;
-  // A skipped check already names the first cause.
+  // A skipped check already contains the first cause.
   const { check, status, found } = blocker;
   if (status === 'skipped') return { status, found };
   return { status: 'skipped', found: `not tried, because ${titleOf(check)} failed` };
 }
 
-/** Returns the subject of a check as it is printed. */
+/** Returns the subject of a check for output, with its pipeline. */
 export const titleOf = ({ pipeline, about }: DoctorCheck): string =>
   pipeline === undefined ? about : `${pipeline}: ${about}`;
 
@@ -167,7 +170,7 @@ async function tried(check: DoctorCheck, clock: Clock, signal: AbortSignal): Pro
     signal.throwIfAborted();
     if (!limit.signal.aborted) return failed(messageOf(error));
     return failed(
-      `no answer within ${LIMIT_MS / 1_000} s`,
+      `no response within ${LIMIT_MS / 1_000} s`,
       'check the network and the load on both sides',
     );
   } finally {

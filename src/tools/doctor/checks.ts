@@ -11,13 +11,14 @@ import {
   messageOf,
   ok,
   type PipelineParts,
+  type ServiceParts,
   together,
   warning,
 } from './check.ts';
 import { groupChecks, journalCheck } from './journal-checks.ts';
 import { topicChecks } from './topic-checks.ts';
 
-// Decodes the newest records of the source like the pipeline, and reports only counts (I6).
+// Decodes the newest source records in the same way as the pipeline, and reports only counts (I6).
 
 const MAX_PARTITIONS = 8;
 const MAX_RECORDS = 200;
@@ -31,20 +32,22 @@ function sampleCheck({ engine, inspection, decoder }: PipelineParts): DoctorChec
   const { topic } = engine.source;
   const { scan } = inspection;
   return {
-    name: 'source.sample',
+    name: 'source.records',
     about: `newest records of ${topic}`,
     needs: ['topic.source', 'registry.source'],
     async run(signal) {
       const skipped = new Counts();
       const deadLetters = new Counts();
-      let accepted = 0;
+      let [accepted, outside] = [0, 0];
       for (const range of newestRanges(await scan.bounds(topic))) {
         await scan.read(
           topic,
           range,
           async ({ records, unreadable }) => {
-            await decoder.prepare?.(records, signal);
-            for (const record of records) {
+            const sampled = records.filter((record) => !decoder.isOutsideSample?.(record));
+            outside += records.length - sampled.length;
+            await decoder.prepare?.(sampled, signal);
+            for (const record of sampled) {
               const decoded = decoder.decode(record, 0);
               if ('skip' in decoded) skipped.add(decoded.skip);
               else if ('poison' in decoded) deadLetters.add(decoded.poison.reason);
@@ -58,7 +61,8 @@ function sampleCheck({ engine, inspection, decoder }: PipelineParts): DoctorChec
       }
 
       const all = accepted + skipped.total + deadLetters.total;
-      if (all === 0) return ok('no records yet');
+      if (all === 0)
+        return ok(outside === 0 ? 'no records yet' : `none of ${outside} is in the sample`);
       const found = `${accepted} of ${all} would be ${ACCEPTED[decoder.name] ?? 'accepted'}${textOf(skipped, 'skipped')}${textOf(deadLetters, deadLetters.total === 1 ? 'dead letter' : 'dead letters')}`;
       return judged(found, all, skipped.total, deadLetters.total);
     },
@@ -74,7 +78,7 @@ function judged(found: string, all: number, skipped: number, deadLetters: number
   return skipped === all ? warning(found, 'check source.filter and source.nullValues') : ok(found);
 }
 
-/** Returns the last offsets of some partitions that have records. */
+/** Returns ranges with the newest offsets of some partitions that have records. */
 function newestRanges(bounds: ReadonlyMap<number, PartitionBounds>) {
   const filled = [...bounds].filter(([, { start, stable }]) => stable > start);
   const chosen = filled.slice(0, MAX_PARTITIONS);
@@ -89,11 +93,16 @@ function newestRanges(bounds: ReadonlyMap<number, PartitionBounds>) {
 const textOf = (counts: Counts, what: string): string =>
   counts.total === 0 ? '' : `, ${counts.total} ${what} (${counts.listed().join(', ')})`;
 
-export function checksOf({ kafka, service, pipelines }: DoctorParts): DoctorCheck[] {
-  const kinds = new Set(pipelines.map(({ inspection }) => inspection.pipeline.kind));
+export function checksOf({ kafka, services, pipelines }: DoctorParts): DoctorCheck[] {
+  const kindsOf = ({ name }: ServiceParts) => {
+    const users = pipelines.filter(({ engine }) => engine.service === name);
+    return new Set(users.map(({ inspection }) => inspection.pipeline.kind));
+  };
   return [
     ...kafkaChecks(kafka),
-    ...[...kinds].map((kind) => serviceCheck(service, kind)),
+    ...services.flatMap((service) =>
+      [...kindsOf(service)].map((kind) => serviceCheck(service, kind)),
+    ),
     ...pipelines.flatMap((pipeline) =>
       pipelineChecks(pipeline, kafka).map((check) => ({ ...check, pipeline: pipeline.name })),
     ),
@@ -152,28 +161,28 @@ function kafkaChecks({ addresses, inspector, login }: KafkaParts): DoctorCheck[]
   ];
 }
 
-/** Object that the pipelines of a kind create or read at the service. */
+/** Object that pipelines of a kind create or read at the service. */
 const OBJECTS: Readonly<Record<string, string>> = { import: 'import', lookup: 'decision' };
 
-function serviceCheck({ address, ask }: DoctorParts['service'], kind: string): DoctorCheck {
+function serviceCheck({ path, address, ask }: ServiceParts, kind: string): DoctorCheck {
   const object = OBJECTS[kind] ?? 'batch';
   return {
-    name: `service.${object}`,
-    about: `service ${address}, request for an unknown ${object}`,
+    name: `${path}.${object}`,
+    about: `${path} ${address}, request for an unknown ${object}`,
     async run(signal): Promise<Diagnosis> {
       try {
         await ask(kind, signal);
-        return warning('it returned one for a random id', 'check that service.baseUrl is correct');
+        return warning('it returned one for a random id', `check that ${path}.baseUrl is correct`);
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
         const { failure, status, message } = error;
         if (failure === 'not_found') {
-          const path = kind === 'import' ? ' or service.importPath' : '';
+          const other = kind === 'import' ? ` or ${path}.importPath` : '';
           return ok(
-            `answered ${status ?? 404} as expected; a wrong path in service.baseUrl${path} would look the same`,
+            `responded with ${status ?? 404} as expected; a wrong path in ${path}.baseUrl${other} would look the same`,
           );
         }
-        // The message ends with the remedy.
+        // The error's message already ends with the remedy.
         return failure === 'rejected' && status !== undefined ? warning(message) : failed(message);
       }
     },

@@ -1,4 +1,4 @@
-/** Creates the missing topics of pipelines. The doctor compares existing topics with what the pipelines need. */
+/** Creates missing topics of pipelines. The doctor compares existing ones with the needs of the pipelines. */
 import type { TopicSpec } from '../../core/ports/kafka.ts';
 import { RefusedError } from '../../pipeline/context/errors.ts';
 import { type TopicRole, topicSpec, topicsOf } from '../../pipeline/context/topics.ts';
@@ -8,9 +8,9 @@ import type { KafkaParts, PipelineParts } from './check.ts';
 export interface CreateTopicsOptions {
   /** Number of partitions of a new source topic. */
   readonly partitions: number;
-  /** Default: three, or the number of brokers if there are fewer. */
+  /** Default: 3, or the number of brokers if there are fewer. */
   readonly replicationFactor: number | undefined;
-  /** False: the brokers only validate the requests. */
+  /** False for a dry run, in which the brokers only validate the requests. */
   readonly yes: boolean;
 }
 
@@ -21,13 +21,13 @@ export interface TopicReport {
   readonly partitions: number | null;
   readonly replicas: number | null;
   readonly state: 'created' | 'missing' | 'exists';
-  /** Settings of a new topic; null for an existing one. */
+  /** Settings of a new topic. null for an existing topic. */
   readonly settings: Readonly<Record<string, string>> | null;
-  /** Reason not to create the topic, with the remedy. */
+  /** Reason why the topic cannot be created, with the remedy. */
   readonly problem: string | null;
 }
 
-/** Existing topics are never altered. */
+/** Creates the topics that are missing. Existing topics are never altered. */
 export async function createTopics(
   pipelines: readonly PipelineParts[],
   kafka: KafkaParts,
@@ -36,7 +36,7 @@ export async function createTopics(
   const reports = new Map<string, TopicReport>();
   for (const pipeline of pipelines)
     for (const [role, topic] of topicsOf(pipeline.engine)) {
-      // An output may be shared by pipelines.
+      // Several pipelines may share an output topic.
       if (reports.has(topic)) continue;
       const report = { pipeline: pipeline.name, role, topic };
       reports.set(topic, { ...report, ...(await handled(pipeline, kafka, options, role, topic)) });

@@ -1,4 +1,4 @@
-/** Checks of the journal, the consumer group and the transactional ids. They write nothing and join no group. */
+/** Checks of the journal, the consumer group and the transactional ids. They write nothing and never join the group. */
 import { isOwnCommit } from '../../core/journal/shard-state.ts';
 import { journalSpec } from '../../pipeline/context/topics.ts';
 import {
@@ -38,7 +38,7 @@ export function journalCheck(
         const source = await admin.describeTopic(engine.source.topic);
         const sourcePartitions = source?.partitions ?? 0;
         const spec = journalSpec(engine, { brokers, sourcePartitions });
-        // The brokers validate the creation without performing it.
+        // Asks the brokers to validate the creation without performing it.
         await inspector.tryCreate(topic, spec);
         const owned = await ownCommits(admin, engine, sourcePartitions);
         await refuseForgotten(admin, engine, owned, undefined);
@@ -61,7 +61,7 @@ export function journalCheck(
         ...replicaProblems(found, brokers, true),
         forgotten.length > 0 &&
           failed(forgottenJournal(engine, forgotten, 'has no record of them')),
-        // A hold outlasts the installation that set it, so a new one would read nothing.
+        // A hold survives a reinstallation, and the new installation would then read nothing.
         hold &&
           warning(
             `the pipeline is ${hold.state} and reads nothing new, by command of ${hold.by}`,
@@ -75,24 +75,24 @@ export function journalCheck(
 
 interface PartitionPosition {
   readonly partition: number;
-  /** W: every record below is settled or in a live job. null: never claimed. */
+  /** W: every record below it is settled or in a live job. null if the shard was never claimed. */
   readonly watermark: number | null;
-  /** Committed offset of the group, equal to W; null: none. */
+  /** Committed offset of the group, which equals W. null if there is none. */
   readonly committed: number | null;
-  /** The committed offset was set externally: the next claim of the shard continues from there. */
+  /** True if the committed offset was set externally. The next claim of the shard continues from there. */
   readonly resetPending: boolean;
-  /** First offset that the source still has, and the end of its log. */
+  /** First offset that is still in the source, and the end of its log. */
   readonly start: number;
   readonly end: number;
 }
 
-/** Reads the journal of every shard, and the positions of the group. @throws InspectError */
+/** Reads the journals of all shards, and the group's positions. @throws InspectError */
 async function positionsOf(inspection: Inspection) {
   const { scan, admin, pipeline } = inspection;
   const shards = [...(await scan.bounds(pipeline.topics.journal)).keys()];
   const readers = shards.map((shard) => journalReader(inspection, shard));
   const journals = await readAll(readers, 'stable');
-  // Read after the journals: otherwise a W beyond the end would look like a recreated topic.
+  // Read after the journals. Otherwise W might be beyond the end, as if the topic had been created again.
   const bounds = await scan.bounds(pipeline.topics.source);
   const committed = await admin.committed(pipeline.group, pipeline.topics.source, [
     ...bounds.keys(),
@@ -107,7 +107,7 @@ async function positionsOf(inspection: Inspection) {
   return { journals, positions };
 }
 
-/** Compares the offset from which a partition would continue with the offsets in the source. */
+/** Compares the offset at which a partition would continue with the offsets that are in the source. */
 function positionProblem(position: PartitionPosition): Diagnosis | false {
   const { partition, watermark, committed, resetPending, start, end } = position;
   const at = `partition ${partition}`;
@@ -136,7 +136,7 @@ export function groupChecks(
   { engine: { source, journal } }: PipelineParts,
   { inspector }: KafkaParts,
 ): DoctorCheck[] {
-  // No shard uses this id, because their ids end with a number.
+  // No shard uses this id, because the ids of shards end with a number.
   const id = `${journal.topic}-doctor`;
   return [
     {

@@ -1,4 +1,4 @@
-/** Checks of the topics: whether they exist and have the replicas and settings that the pipeline needs. */
+/** Checks of topics: whether they exist, with the replicas and settings that the pipeline needs. */
 
 import type { TopicDescription } from '../../core/ports/kafka.ts';
 import { CREATE_TOPICS, type TopicRole, topicsOf } from '../../pipeline/context/topics.ts';
@@ -10,7 +10,7 @@ type Problems = readonly (Diagnosis | false | undefined)[];
 
 type CheckedRole = Exclude<TopicRole, 'journal'>;
 
-/** Names of the checks. The journal has its own check, which also reads it. */
+/** Names of the checks by role. The journal has a separate check, which also reads it. */
 const NAMES: Readonly<Record<CheckedRole, string>> = {
   source: 'topic.source',
   output: 'topic.output',
@@ -26,7 +26,7 @@ export function topicChecks(pipeline: PipelineParts): DoctorCheck[] {
   });
 }
 
-/** Compares a topic with what its pipeline needs. */
+/** Compares a topic with the needs of its pipeline. */
 async function topicDiagnosis(
   pipeline: PipelineParts,
   role: CheckedRole,
@@ -90,7 +90,7 @@ function sourceProblems({ engine }: PipelineParts, { settings }: TopicDescriptio
 const maxMessageBytes = (description: TopicDescription | undefined): number =>
   Number(description?.settings.get('max.message.bytes') ?? Infinity);
 
-/** @param written whether the connector writes to the topic */
+/** @param written true if the connector writes to the topic */
 export function replicaProblems(
   { replicationFactor, settings }: TopicDescription,
   brokers: number,

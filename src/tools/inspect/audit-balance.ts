@@ -1,8 +1,8 @@
-/** Balance of one source partition: each record in its range belongs to exactly one account. Pure. */
+/** Balance of one source partition: each record in the range is counted in exactly one account. Pure functions. */
 import { OffsetSet } from '../../core/offset-set.ts';
 import { MAX_RESETS, type OutputGaps, type TerminalKind } from './outputs.ts';
 
-// Account of a source record: the one rule of `audit` and `explain`. Pure.
+// Account of a source record, by the rule that `audit` and `explain` share.
 
 const ACCOUNTS = [
   ...(['decided', 'deadLettered', 'skipped', 'beforeStart'] as const),
@@ -11,24 +11,23 @@ const ACCOUNTS = [
 
 export type Account = (typeof ACCOUNTS)[number];
 
-/** Progress of a partition according to the journal, as it was read before the outputs. */
+/** Progress of a partition in its journal. The journal is read before the outputs. */
 export interface JournalEvidence {
-  /** Every offset below is settled or in a live job; 0 when the pipeline never claimed the partition. */
+  /** W: every record below it is settled or in a live job. 0 if the pipeline has never claimed the partition. */
   readonly watermark: number;
-  /** Offsets at or above the watermark that are settled or in a live job. */
+  /** Offsets at or above W that are settled or in a live job. */
   readonly claimed: OffsetSet;
   readonly live: OffsetSet;
-  /** First offset that the pipeline is responsible for. */
+  /** First offset for which the pipeline is responsible. */
   readonly start: number;
-  /** The start was an offset of the group before this journal existed. */
+  /** True if the group had committed `start` before this journal existed. */
   readonly isStartInherited: boolean;
-  /** The group was reset: records may have been passed over. The journal does not keep which. */
+  /** True if the group was reset. Records may have been skipped then, but the journal does not record which. */
   readonly wasReset: boolean;
 }
 
-/** Evidence of outputs and configuration. */
+/** Evidence from the outputs and the configuration. */
 interface OutputEvidence extends OutputGaps {
-  readonly skipsNullValues: boolean;
   /** The record was missing in the previous reading too: only then it is called missing. */
   readonly isSuspect: (offset: number) => boolean;
 }
@@ -36,12 +35,11 @@ interface OutputEvidence extends OutputGaps {
 interface JudgedRecord {
   readonly offset: number;
   readonly timestampMs: number;
-  readonly hasValue: boolean;
-  /** Returns true if the filter excludes it, undefined if that cannot be determined here. Called only if it matters. */
-  readonly isFiltered?: (() => boolean | undefined) | undefined;
+  /** See `InspectedPipeline`. Called only if it matters. */
+  readonly isSkipped: () => boolean | undefined;
 }
 
-/** Reasons not to call a record without a terminal record missing. */
+/** Reasons for not counting a record without a terminal record as missing. */
 type UnknownReason = 'retention' | 'compaction' | 'reset' | 'journal' | 'moving' | 'filter';
 
 export const UNKNOWN_REASONS: Readonly<Record<UnknownReason, string>> = {
@@ -49,7 +47,7 @@ export const UNKNOWN_REASONS: Readonly<Record<UnknownReason, string>> = {
     'retention has removed the beginning of an output topic: older records may have had their terminal record there',
   compaction:
     'an output topic is compacted: a newer record with the same key may have replaced a terminal record',
-  reset: 'the group was reset, which may have passed over records',
+  reset: 'the group was reset, which may have skipped records',
   journal:
     'the group had offsets when this journal was created: an earlier journal may have had the records before them under review',
   moving: 'the journal was rewritten while it was read: run the command again',
@@ -58,12 +56,13 @@ export const UNKNOWN_REASONS: Readonly<Record<UnknownReason, string>> = {
 };
 
 /**
- * A terminal record overrides the journal, because the outputs were read after it: what was live
- * then may have settled. A record is missing only if the journal calls it settled and no output has it.
- * @param kind of the terminal record: a decision, if there are both
+ * Returns the account of a record. A terminal record overrides the journal, because the outputs are
+ * read later: a job that was live in the journal may have been settled since. A record is missing
+ * only if it is settled in the journal and no output has it.
+ * @param kind kind of the terminal record; `decision` if there are both a decision and a dead letter
  */
 function accountOf(
-  { offset, timestampMs, hasValue, isFiltered }: JudgedRecord,
+  { offset, timestampMs, isSkipped }: JudgedRecord,
   kind: TerminalKind | undefined,
   journal: JournalEvidence,
   outputs: OutputEvidence,
@@ -73,12 +72,11 @@ function accountOf(
   if (offset >= journal.watermark && !journal.claimed.has(offset)) return { account: 'waiting' };
   const beforeStart = offset < journal.start;
   if (beforeStart && !journal.isStartInherited) return { account: 'beforeStart' };
-  if (!hasValue && outputs.skipsNullValues) return { account: 'skipped' };
-  const filtered = hasValue && isFiltered !== undefined ? isFiltered() : false;
-  if (filtered === true) return { account: 'skipped' };
+  const skipped = isSkipped();
+  if (skipped === true) return { account: 'skipped' };
 
   const doubts: readonly (readonly [UnknownReason, boolean])[] = [
-    ['filter', filtered === undefined],
+    ['filter', skipped === undefined],
     ['reset', journal.wasReset],
     ['compaction', outputs.compacted],
     ['retention', timestampMs < outputs.completeSinceMs],
@@ -90,19 +88,20 @@ function accountOf(
 }
 
 /**
- * Records per account; `records` is their sum. `double`: further terminal records with the same
- * event id. `withoutSource`: terminal records whose source record was never committed, or is gone
- * from a compacted source. `replayed`: terminal records of reviews after a reset (event ids with #n).
+ * Number of records in each account. `records` is their sum. `double`: additional terminal records
+ * with the same event id. `withoutSource`: terminal records whose source record was never
+ * committed, or is no longer in a compacted source. `replayed`: terminal records after a reset
+ * (event ids with #n).
  */
 export type BalanceCounts = Readonly<
   Record<Account | 'records' | 'double' | 'withoutSource' | 'replayed', number>
 >;
 
-/** Returns the account of the only record of a range; undefined for a range without records. */
+/** Returns the account of the only record in a range, or undefined if the range has no records. */
 export const onlyAccount = (counts: BalanceCounts): Account | undefined =>
   ACCOUNTS.find((account) => counts[account] > 0);
 
-/** Run of offsets; both ends are included. */
+/** Run of offsets, including both ends. */
 export type OffsetRun = readonly [first: number, last: number];
 
 const runsOf = (offsets: OffsetSet): OffsetRun[] =>
@@ -116,7 +115,7 @@ export interface SourceRange {
 }
 
 export interface PartitionBalance extends SourceRange, BalanceCounts {
-  /** First offset of the range that may still get a terminal record, or `to`. */
+  /** First offset of the range whose record may still get a terminal record, or `to` if there is none. */
   readonly settledTo: number;
   readonly missingOffsets: readonly OffsetRun[];
   readonly doubleOffsets: readonly OffsetRun[];
@@ -138,7 +137,7 @@ export const emptyCounts = (): Record<keyof BalanceCounts, number> => ({
   replayed: 0,
 });
 
-/** Collects the terminal records of one source partition, then its records. A few bits per offset of the range. */
+/** Builder: receives a source partition's terminal records, then its records. Takes a few bits per offset. */
 export class BalanceBuilder {
   readonly range: SourceRange;
   readonly missing = new OffsetSet();
@@ -146,7 +145,7 @@ export class BalanceBuilder {
   readonly #journal: JournalEvidence;
   readonly #counts = emptyCounts();
   readonly #settled = { decision: new OffsetSet(), dead_letter: new OffsetSet() };
-  /** Offsets with a terminal record, by replay count. */
+  /** Offsets that have a terminal record, by number of resets. */
   readonly #seen = new Map([[0, new OffsetSet()]]);
   readonly #double = new OffsetSet();
   readonly #committed = new OffsetSet();
@@ -191,7 +190,7 @@ export class BalanceBuilder {
     if (reason !== undefined) this.reasons.add(reason);
   }
 
-  /** @param logStart first offset of the source now: retention may have removed records of the range meanwhile */
+  /** @param logStart first offset that is in the source now. Retention may have removed records of the range since */
   finish(logStart: number): PartitionBalance {
     const withoutSource = new OffsetSet();
     for (const offsets of Object.values(this.#settled))

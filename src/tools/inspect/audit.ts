@@ -1,20 +1,19 @@
 /**
- * Balance of any range of a running pipeline: the outcome of each source record (invariants I1 and
- * I2, seen from outside).
+ * Audit of any range of a running pipeline: the outcome of each source record (invariants I1 and
+ * I2, verified from outside).
  *
- * The order of reading makes the balance right while the connector runs:
+ * The order of the steps makes the result correct while the connector is running:
  *
- * 1. The stable ends of the source. They bound the range: later records are ignored.
- * 2. The journals. From here on, *settled* is what the journal calls settled.
- * 3. The ends of the outputs, open transactions included. The terminal records of a commit that the
- *    journal shows were acknowledged before it, so they lie below these ends, even where their own
- *    partition does not show the commit yet.
- * 4. The outputs up to those ends, waiting for the transactions open there. Records that settled
- *    meanwhile are found too: a terminal record counts, whatever the journal shows.
- * 5. The source records, each of which is counted in one account.
+ * 1. Read the stable ends of the source. They limit the range: later records are ignored.
+ * 2. Read the journals. In the next steps, *settled* means settled in these journals.
+ * 3. Read the ends of the outputs, including open transactions. The terminal records of any commit
+ *    in the journals are below these ends, because they were acknowledged before that commit.
+ * 4. Read the outputs up to these ends, waiting for transactions that are open there. This also
+ *    finds records that were settled since step 2. A terminal record counts in any case.
+ * 5. Read the source records, and count each in one account.
  *
- * So a record without a terminal record was settled before 2 and its terminal record should lie
- * before 3: it is missing. A record in flight at 2 is in flight, or settled by 4; never missing.
+ * So if a record is settled at step 2, its terminal record must be below the ends of step 3. If
+ * there is none, the record is missing. A record in flight at step 2 is never counted as missing.
  */
 
 import type { Hold } from '../../core/journal/control.ts';
@@ -46,54 +45,55 @@ import {
 } from './shard-journal.ts';
 
 export interface AuditRequest {
-  /** First timestamp, ms; default: from the beginning. Ignored if there is an earlier position. */
+  /** First timestamp in ms. Default: the beginning. Ignored if there is an earlier position. */
   readonly sinceMs?: number | undefined;
-  /** Makes the audit incremental. */
+  /** Position of an incremental audit. */
   readonly position?: PositionStore | undefined;
 }
 
 /** Position at which an audit ended. */
 export interface AuditPosition {
-  /** By source partition: the first audited offset, and the first that was not settled yet. */
+  /** By source partition: the first audited offset, and the first offset that was not settled yet. */
   readonly sources: ReadonlyMap<number, { readonly first: number; readonly next: number }>;
   readonly outputs: OutputPositions;
 }
 
 export interface PositionStore {
-  /** @returns undefined before the first audit */
+  /** @returns undefined if there was no audit before */
   read(): Promise<AuditPosition | undefined>;
   write(position: AuditPosition): Promise<void>;
 }
 
-/** Maximum number of records of earlier audits that a note lists. */
+/** Maximum number of records from earlier audits that a note lists. */
 const MAX_LISTED = 20;
 
 export interface ShardReport {
   readonly shard: number;
-  /** The last claim; null: never claimed. An idle owner renews `atMs` regularly. */
+  /** The last claim, or null if the shard was never claimed. An idle owner renews `atMs` regularly. */
   readonly owner: { readonly instance: string; readonly atMs: number } | null;
-  /** Live jobs, the oldest first. */
+  /** Live jobs, oldest first. */
   readonly jobs: readonly JobReport[];
 }
 
 export interface AuditReport {
-  /** The worst that was found; `double` also covers terminal records without a source record. */
+  /** The most serious finding. `double` also covers terminal records without a source record. */
   readonly verdict: 'balanced' | 'missing' | 'double' | 'unknown';
   readonly partitions: readonly PartitionBalance[];
   readonly totals: BalanceCounts;
-  /** Command of an operator that is in force; null if there is none. */
+  /** An operator's current command, or null if there is none. */
   readonly hold: Hold | null;
   readonly shards: readonly ShardReport[];
   /** Number of output offsets read. */
   readonly outputOffsets: number;
-  /** Reasons why some records could not be judged, and other remarks, a sentence each. */
+  /** Reasons why some records could not be judged, and other remarks. Each is a sentence. */
   readonly notes: readonly string[];
 }
 
 /**
- * Audits a range, or the rest of the topic after an earlier position. New terminal records for
- * records before that position are double. Writes the new position unless records are missing or double.
- * @throws InspectError; what the store throws
+ * Audits a range, or the rest of the topic from an earlier position. New terminal records for
+ * records below that position count as double. Saves the new position unless records are missing or
+ * double.
+ * @throws InspectError, or the store's error
  */
 export async function audit(
   inspection: Inspection,
@@ -158,7 +158,7 @@ async function rangesOf(
   position: AuditPosition | undefined,
 ): Promise<{ ranges: readonly SourceRange[]; resumed: AuditPosition | undefined }> {
   const bounds = await scan.bounds(topics.source);
-  // A position beyond the end belongs to a topic that was deleted and created again.
+  // A position beyond the end is from a topic that has since been deleted and created again.
   const isCurrent = (partition: number, next: number) => next <= (bounds.get(partition)?.end ?? 0);
   const resumed = position && {
     ...position,
@@ -177,14 +177,15 @@ async function rangesOf(
 }
 
 interface Reading {
-  /** Reads the outputs from their beginning. */
+  /** True to read the outputs from their beginning. */
   readonly whole: boolean;
-  /** Position of the earlier audit. */
+  /** Position of an earlier audit. */
   readonly resumed?: AuditPosition | undefined;
   readonly before?: { readonly builders: readonly BalanceBuilder[] } | undefined;
   /**
-   * Called with the journals, by source partition. Returns a callback for terminal records (`enough`
-   * ends the reading of the outputs), or undefined if none is expected.
+   * Called with the journals, by source partition. Returns a callback for terminal records, which
+   * may end the reading of the outputs with `enough`, or undefined if no terminal record is
+   * expected.
    */
   readonly observe?: (journals: ReadonlyMap<number, ShardJournal>) => OnTerminal | undefined;
 }
@@ -200,7 +201,7 @@ export async function judgeRanges(
   const known = firstMs.filter((ms) => ms !== undefined);
   const onTerminal = observe?.(journals);
   const isNeeded = observe ? onTerminal !== undefined : known.length > 0 || resumed !== undefined;
-  // The terminal record of an observed record that is gone may be as old as the outputs.
+  // If a source record is gone, its timestamp is unknown, so its terminal record may be as old as the outputs.
   const isUndated = observe !== undefined && known.length < ranges.length;
   const byPartition = Map.groupBy(builders, ({ range }) => range.partition);
   const late = { count: 0, listed: [] as string[] };
@@ -230,7 +231,6 @@ export async function judgeRanges(
     const suspects = before?.builders[index]?.missing;
     const evidence = {
       ...read.gaps,
-      skipsNullValues: inspection.pipeline.skipsNullValues,
       isSuspect: (offset: number) => before === undefined || suspects?.has(offset) === true,
     };
     balances.push(await balanceOf(inspection, builder, evidence));
@@ -240,7 +240,7 @@ export async function judgeRanges(
   return { ...read, journals, builders, firstMs, balances, late, doubt } as const;
 }
 
-/** Step 2. @returns one builder for each range, in the same order */
+/** Step 2. @returns a builder for each range, in the order of the ranges */
 async function openBalances(inspection: Inspection, ranges: readonly SourceRange[]) {
   const shards = (await inspection.scan.bounds(inspection.pipeline.topics.journal)).size;
   const journals = new Map<number, ShardJournal>();
@@ -260,7 +260,7 @@ async function openBalances(inspection: Inspection, ranges: readonly SourceRange
   return { builders, journals };
 }
 
-/** @returns timestamps of the first record of each range, undefined for a range without records */
+/** @returns the timestamp of the first record of each range, or undefined if the range has no records */
 async function firstTimestamps(inspection: Inspection, ranges: readonly SourceRange[]) {
   const found: (number | undefined)[] = [];
   for (const { partition, from, to } of ranges) {
@@ -277,24 +277,23 @@ async function balanceOf(
   evidence: Parameters<BalanceBuilder['take']>[1],
 ): Promise<PartitionBalance> {
   const { partition, from, to } = builder.range;
-  const { isFiltered, topics } = pipeline;
+  const { isSkipped, topics } = pipeline;
   await scan.read(
     topics.source,
     { partition, from, until: to },
     ({ records, unreadable }) => {
       for (const record of records) {
-        const { offset, timestampMs, value } = record;
-        const filter = isFiltered && (() => isFiltered(record));
-        const hasValue = value !== null;
-        builder.take({ offset, timestampMs, hasValue, isFiltered: filter }, evidence);
+        const { offset, timestampMs } = record;
+        builder.take({ offset, timestampMs, isSkipped: () => isSkipped(record) }, evidence);
       }
       if (unreadable === undefined) return;
-      // The number of records is not known: each offset has a dead letter, and counts as one.
+      // The number of records in it is unknown. Each offset counts as one record, because each gets
+      // a dead letter.
       const { timestampMs } = unreadable;
       const first = Math.max(unreadable.from, from);
       const end = Math.min(unreadable.to, to);
       for (let offset = first; offset < end; offset++)
-        builder.take({ offset, timestampMs, hasValue: true }, evidence);
+        builder.take({ offset, timestampMs, isSkipped: () => false }, evidence);
     },
     signal,
   );

@@ -1,4 +1,4 @@
-/** Pipeline that the tools inspect, and the connections they use. */
+/** Pipeline that the tools inspect, and the connections that they use. */
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import type { ClusterAdmin, TopicScan } from '../../core/ports/kafka.ts';
 import type { SourceRecord } from '../../core/record.ts';
@@ -13,15 +13,13 @@ export interface InspectedPipeline {
     readonly decisions: string;
     readonly deadLetters: string;
   };
-  /** Topics that the pipelines of the configuration write. */
+  /** Topics to which the pipelines of the configuration write. */
   readonly reservedTopics: readonly string[];
-  /** Null values are skipped, not dead-lettered. */
-  readonly skipsNullValues: boolean;
   /**
-   * True if the present source.filter excludes a record; undefined when decoding it takes a schema
-   * registry. Absent: no filter.
+   * Returns true if the current source.filter excludes a record, and undefined if that would need a
+   * schema registry. Absent if there is no filter.
    */
-  readonly isFiltered?: ((record: SourceRecord) => boolean | undefined) | undefined;
+  readonly isSkipped: (record: SourceRecord) => boolean | undefined;
   /** Longest time that a transaction of the connector stays open. */
   readonly transactionTimeoutMs: number;
 }
@@ -35,15 +33,15 @@ export interface Inspection {
   /** Reports progress of a long operation. */
   readonly notice: (text: string) => void;
   /**
-   * Reads a value that begins with a schema id, in its JSON form. Returns undefined for a value that
-   * cannot be read. Absent if no schema registry is configured.
+   * Reads a value that begins with a schema id. Returns its JSON form, or undefined if it cannot be
+   * read. Absent if no schema registry is configured.
    */
   readonly readFramed?: ((value: Buffer) => Promise<unknown>) | undefined;
 }
 
-/** Cause of a failed inspection; becomes an exit code. */
+/** Cause of a failed inspection. It determines the exit code. */
 type InspectFailure =
-  /** The arguments do not fit: no such partition, an offset beyond the end. */
+  /** The arguments are wrong: no such partition, or an offset beyond the end. */
   | 'usage'
   /** A topic is missing, or has unusable content or settings. */
   | 'refused'
@@ -64,10 +62,10 @@ export async function isCompacted({ admin }: Inspection, topic: string): Promise
   return found?.settings.get('cleanup.policy')?.includes('compact') ?? false;
 }
 
-/** Few, because a connection carries one fetch after the other. */
+/** Maximum number of concurrent reads. Few, because a connection processes one fetch at a time. */
 const AT_A_TIME = 4;
 
-/** Runs `work` on a few items at a time. Rejects with the first failure, once the others under way have ended. */
+/** Runs `work` on a few items at a time. On a failure, waits for the running ones and rejects with the first error. */
 export async function eachAtATime<T>(
   items: Iterable<T>,
   work: (item: T) => Promise<void>,

@@ -1,4 +1,4 @@
-/** Commands of an operator: writes them to every shard of a pipeline, and waits until the owners acknowledge them. */
+/** Operator commands: writes them to every shard of a pipeline, and waits until the owners acknowledge them. */
 import {
   type Control,
   commanded,
@@ -12,7 +12,7 @@ import { InspectError, type Inspection } from './context.ts';
 import { journalReader, newestOf, readAll, type ShardJournal } from './shard-journal.ts';
 
 export interface ControlTools extends Inspection {
-  /** Opens the producer of commands; the caller closes it. */
+  /** Opens the producer of commands. The caller must close it. */
   openControl(shards: readonly number[]): ControlProducer;
 }
 
@@ -20,11 +20,11 @@ export interface ControlTools extends Inspection {
 export type ControlOutcome =
   /** Every owner has acknowledged it: the pipeline is paused, drained or resumed. */
   | 'reached'
-  /** It is in the journal, but was not waited for. */
+  /** The command is in the journal, but the program did not wait for it. */
   | 'written'
-  /** A newer command was given in the meantime. */
+  /** A newer command has been given since. */
   | 'superseded'
-  /** Not every owner has acknowledged it in time, no replica is running, or the wait was interrupted. */
+  /** Not every owner has acknowledged it: the time is over, no replica is running, or the wait was interrupted. */
   | 'unfinished';
 
 export interface ShardAnswer {
@@ -36,9 +36,9 @@ export interface ShardAnswer {
 
 export interface ControlReport {
   readonly outcome: ControlOutcome;
-  /** False if the same state was already commanded. */
+  /** False if the pipeline already had this state. */
   readonly changed: boolean;
-  /** With `unfinished`: whether the group had a member at the end of the wait. */
+  /** With `unfinished`: true if the group had a member at the end of the wait. */
   readonly attended?: boolean;
   /** State after the command. */
   readonly control: Control;
@@ -46,20 +46,20 @@ export interface ControlReport {
 }
 
 export interface Waiting {
-  /** 0: does not wait for the command. */
+  /** Maximum wait. 0 to return without waiting. */
   readonly timeoutMs: number;
   readonly onProgress: (shards: readonly ShardAnswer[]) => void;
-  /** Ends the wait; the command remains in force. */
+  /** Ends the wait when aborted. The command stays in effect. */
   readonly signal: AbortSignal;
 }
 
 const LOOK_MS = 500;
-/** Time without a member after which no replica is assumed to run; a restart takes less. */
+/** Time without a group member after which no replica is assumed to be running. A restart takes less time. */
 const UNATTENDED_MS = 10_000;
 
 type Readers = readonly ReturnType<typeof journalReader>[];
 
-/** Gives a command, and waits until all owners obey it. @throws InspectError */
+/** Gives a command, and waits until all owners have acknowledged it. @throws InspectError */
 export async function giveCommand(
   tools: ControlTools,
   given: GivenCommand,
@@ -80,13 +80,13 @@ export async function giveCommand(
     control,
     shards: answers,
   });
-  // Without any command there is nothing to acknowledge.
+  // If there has never been a command, there is nothing to acknowledge.
   if (waiting.timeoutMs === 0 || control.revision === 0) return report('written');
   const [outcome, answers, attended] = await answered(tools, readers, control, given, waiting);
   return report(outcome, answers, attended);
 }
 
-/** Reads and writes after fencing others, so that of two simultaneous commands one is refused and none is lost. */
+/** Reads and writes only after fencing others. Of two simultaneous commands one is refused, and none is lost. */
 async function write(
   tools: ControlTools,
   shards: readonly number[],
@@ -145,18 +145,18 @@ async function answered(
     const journals = await readAll(readers, 'stable');
     const answers = journals.map((journal) => answerOf(journal, control, command));
     onProgress(answers);
-    // Until an earlier open transaction ends, the command itself may not be readable.
+    // While an earlier transaction is open, even the new command cannot be read.
     if (newestOf(journals).revision > control.revision) return ['superseded', answers];
     if (answers.every(({ reached }) => reached)) {
-      // Partitions are read one after the other. An acknowledgement holds until a newer command, so if
-      // all are confirmed by a second reading, there was a moment when all of them held.
+      // Partitions are read one after the other. An acknowledgement holds until a newer command, so
+      // if a second reading confirms all of them, they were all in effect at the same time.
       if (confirmed) return ['reached', answers];
       confirmed = true;
       continue;
     }
     confirmed = false;
     const nowMs = clock.monotonic();
-    const isAttended = (await scan.group(pipeline.group)).members > 0;
+    const isAttended = (await scan.members(pipeline.group)) > 0;
     if (isAttended) attendedMs = nowMs;
     const isOver = nowMs - startedMs >= timeoutMs || nowMs - attendedMs >= UNATTENDED_MS;
     if (isOver || signal.aborted) return ['unfinished', answers, isAttended];

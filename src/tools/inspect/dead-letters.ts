@@ -6,15 +6,15 @@ import { deadLetterCause, outputRanges, scanTerminals, type TerminalRecord } fro
 import { ReplayPositions } from './replay-positions.ts';
 
 export interface DeadLetterFilter {
-  /** Empty: all reasons. */
+  /** Reasons to include. If empty, all. */
   readonly reasons: readonly string[];
-  /** Earliest time of publication, ms. */
+  /** Earliest time of publication in ms. */
   readonly sinceMs?: number | undefined;
-  /** Source records; empty: all. */
+  /** Source records to include. If empty, all. */
   readonly sources: readonly SourceCoordinate[];
 }
 
-/** Dead letter of the source record with these coordinates. */
+/** Dead letter. `partition` and `offset` are the coordinates of its source record. */
 export interface DeadLetterEntry extends SourceCoordinate, ReturnType<typeof deadLetterCause> {
   readonly eventId: string;
   readonly publishedMs: number;
@@ -40,8 +40,8 @@ export function matcherOf({
 }
 
 /**
- * Reads the dead letters of each partition in their order.
- * @param sinceMs older letters may be left out; undefined: all are read
+ * Reads the dead letters of each partition in log order.
+ * @param sinceMs dead letters before this time may be left out; if undefined, all are read
  */
 export async function scanDeadLetters(
   inspection: Inspection,
@@ -72,13 +72,13 @@ export async function scanDeadLetters(
 }
 
 export interface DeadLetterList {
-  /** The newest matching letters, oldest first. */
+  /** Newest matching dead letters, in ascending order of time. */
   readonly deadLetters: readonly (DeadLetterEntry & { readonly replayed: boolean })[];
   readonly matching: number;
   readonly byReason: Readonly<Record<string, number>>;
 }
 
-/** @returns the newest `limit` matching dead letters, and the number of all matching ones */
+/** @returns the newest `limit` matching dead letters, and the total number of matching ones */
 export async function listDeadLetters(
   inspection: Inspection,
   filter: DeadLetterFilter,

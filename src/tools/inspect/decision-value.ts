@@ -1,9 +1,9 @@
 /** Value of a published decision, in any output format. */
 import { isObject } from '../../../packages/client/src/base/json/json-values.ts';
-import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
+import { tryParseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 import type { Inspection } from './context.ts';
 
-/** The members that may be shown: never metadata nor content (I6). */
+/** Members of a decision that may be shown. They never include metadata or content (I6). */
 export interface ShownDecision {
   readonly status: string;
   readonly result: string | null;
@@ -18,7 +18,7 @@ export interface ShownDecision {
 /** First byte of a value that begins with a schema id. */
 const MAGIC_BYTE = 0;
 
-/** @returns null for a value that cannot be read, or that this connector did not write */
+/** @returns null for a value that cannot be read or was not written by this connector */
 export async function readDecision(
   value: Buffer | null,
   readFramed: Inspection['readFramed'],
@@ -44,19 +44,15 @@ export async function readDecision(
   };
 }
 
-/** Another application may have written anything, which String might not accept. */
+/** Converts any value, because another application may have written one that `String` cannot convert. */
 const shown = (value: unknown) =>
   typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
 
-/** @returns the parsed value, or a promise of it; undefined for a value that cannot be read */
+/** @returns the parsed value or a promise of it, or undefined if the value cannot be read */
 export function decisionMembers(
   value: Buffer | null,
   readFramed: Inspection['readFramed'],
 ): unknown {
   if (value?.[0] === MAGIC_BYTE) return readFramed?.(value);
-  try {
-    return parseJson(String(value));
-  } catch {
-    return undefined;
-  }
+  return tryParseJson(String(value));
 }

@@ -1,13 +1,25 @@
-/** Evaluation of published decisions: their results are compared with the expected results of their events. */
+/**
+ * Evaluation of published decisions: their results are compared with the expected results of their
+ * events, or with the results of another pipeline on the same events.
+ */
 import { FirstNames } from '../../../packages/client/src/base/counts.ts';
 import { isObject } from '../../../packages/client/src/base/json/json-values.ts';
-import { InspectError, type Inspection } from './context.ts';
+import { CoordinateSet } from '../../core/journal/job.ts';
+import type { SourceCoordinate } from '../../core/record.ts';
+import { InspectError, type InspectedPipeline, type Inspection } from './context.ts';
 import { decisionMembers } from './decision-value.ts';
-import { type ReadProgress, rangesBetween, scanTerminals } from './outputs.ts';
+import { type ReadProgress, rangesBetween, scanTerminals, type TerminalRecord } from './outputs.ts';
 
 /** Most results with a row of their own, and their longest name. The others share one row. */
 export const MAX_CLASSES = 50;
 const MAX_NAME = 200;
+/** Most event ids of a cell. */
+const MAX_EXAMPLES = 10;
+/**
+ * Most memory for the results of the other pipeline. With two results, measured, it is enough for 500
+ * million events of a whole topic (4 bits each), or 7 million of a sample of 1 % (38 bytes each).
+ */
+const MAX_HELD_BYTES = 256 * 1024 * 1024;
 
 export interface EvaluationRequest {
   /** Time of publication: the first, and the end (not included; default: the end of the topic), ms. */
@@ -17,6 +29,8 @@ export interface EvaluationRequest {
   readonly type?: string | undefined;
   /** Only decisions to which this label applies. */
   readonly label?: string | undefined;
+  /** Pipeline whose results are the expected ones; default: the expected results of the events. */
+  readonly against?: InspectedPipeline | undefined;
 }
 
 /** Result; null: the results beyond the limit, together. */
@@ -39,6 +53,8 @@ interface Cell {
   readonly expected: ClassName;
   readonly result: ClassName;
   readonly count: number;
+  /** Ids of some events with another result than the expected one. */
+  readonly examples: readonly string[];
 }
 
 /** Decisions of the range and of the chosen type and label that have no part in the figures. */
@@ -52,7 +68,20 @@ export interface EvaluationCounts {
   unreadable: number;
 }
 
+/** The other pipeline, and pairs: events with a result of both. */
+export interface AgainstReport extends Omit<EvaluationCounts, 'withoutExpected'> {
+  readonly pipeline: string;
+  readonly topic: string;
+  /** Events with a result of this pipeline only, of those that were chosen. */
+  readonly unpaired: number;
+  /** Pairs whose event has an expected result, and those for which each pipeline has that result. */
+  readonly withExpected: number;
+  readonly correct: number;
+  readonly evaluatedCorrect: number;
+}
+
 export interface EvaluationReport extends EvaluationCounts {
+  readonly pipeline: string;
   readonly topic: string;
   readonly fromMs: number;
   readonly toMs: number | null;
@@ -63,66 +92,166 @@ export interface EvaluationReport extends EvaluationCounts {
   readonly classes: readonly ClassFigures[];
   /** Cells above 0 of the confusion matrix, the largest first. */
   readonly matrix: readonly Cell[];
+  readonly against?: AgainstReport;
+}
+
+/** Decision with status SUCCESS. A text that is missing or empty is undefined. */
+interface Decided extends SourceCoordinate {
+  readonly eventId: string;
+  readonly result: string | undefined;
+  readonly expected: string | undefined;
 }
 
 /** Reads committed records only, up to the stable ends at the beginning. @throws InspectError */
-export async function evaluate(
+async function readDecided(
   inspection: Inspection,
   { fromMs, toMs, type, label }: EvaluationRequest,
-  onProgress: (state: ReadProgress) => void = () => {},
-): Promise<EvaluationReport> {
+  onDecided: (decided: Decided) => void,
+  onProgress: (state: ReadProgress) => void,
+): Promise<Pick<EvaluationCounts, 'errors' | 'unreadable'>> {
   const { name, kind, topics } = inspection.pipeline;
   if (kind !== 'review')
     throw new InspectError(
       'usage',
       `pipeline ${name} is of kind ${kind}: only the decisions of reviews have expected results`,
     );
-  const names = new FirstNames(MAX_CLASSES, ({ length }) => length <= MAX_NAME);
-  const cells = new Map<string, Cell>();
-  const counts = { errors: 0, withoutExpected: 0, withoutResult: 0, unreadable: 0 };
-  let [evaluated, agreeing] = [0, 0];
-  const add = (members: unknown): undefined => {
+  const counts = { errors: 0, unreadable: 0 };
+  const add = ({ partition, offset, eventId }: TerminalRecord, members: unknown): undefined => {
     const { status, result, expected_result, labels, batch } = isObject(members) ? members : {};
     if ((status !== 'SUCCESS' && status !== 'ERROR') || !isObject(batch)) counts.unreadable++;
     else if (type !== undefined && batch.type !== type) return;
     else if (label !== undefined && !applies(labels, label)) return;
     else if (status === 'ERROR') counts.errors++;
-    else if (!isText(expected_result)) counts.withoutExpected++;
-    else if (!isText(result)) counts.withoutResult++;
     else {
-      const cell = {
-        expected: names.take(expected_result) ?? null,
-        result: names.take(result) ?? null,
-      };
-      const key = JSON.stringify(cell);
-      cells.set(key, { ...cell, count: (cells.get(key)?.count ?? 0) + 1 });
-      evaluated++;
-      if (expected_result === result) agreeing++;
+      const texts = { result: textOf(result), expected: textOf(expected_result) };
+      onDecided({ partition, offset, eventId, ...texts });
     }
   };
   const ranges = await rangesBetween(inspection, topics.decisions, fromMs, toMs);
   await scanTerminals(
     inspection,
     ranges.map((range) => ({ ...range, kind: 'decision', start: range.from })),
-    ({ record }) => {
-      const members = decisionMembers(record.value, inspection.readFramed);
-      return members instanceof Promise ? members.then(add) : add(members);
+    (terminal) => {
+      const members = decisionMembers(terminal.record.value, inspection.readFramed);
+      if (!(members instanceof Promise)) return add(terminal, members);
+      return members.then((read) => add(terminal, read));
     },
     onProgress,
     (offsets) => {
       counts.unreadable += offsets;
     },
   );
+  return counts;
+}
+
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
+
+/** @throws InspectError */
+export async function evaluate(
+  inspection: Inspection,
+  request: EvaluationRequest,
+  onProgress: (state: ReadProgress) => void = () => {},
+  maxHeldBytes = MAX_HELD_BYTES,
+): Promise<EvaluationReport> {
+  const { fromMs, toMs = null } = request;
+  const { name, topics } = inspection.pipeline;
+  const names = new FirstNames(MAX_CLASSES, ({ length }) => length <= MAX_NAME);
+  const nameOf = (result: string): ClassName => names.take(result) ?? null;
+  const reference = await readReference(inspection, request, nameOf, onProgress, maxHeldBytes);
+  const cells = new Map<string, Cell & { count: number; readonly examples: string[] }>();
+  let [evaluated, agreeing, withoutExpected, withoutResult] = [0, 0, 0, 0];
+  const add = (decided: Decided) => {
+    const { result, eventId } = decided;
+    const expected = reference ? reference.resultOf(decided) : decided.expected;
+    if (expected === undefined) withoutExpected++;
+    else if (result === undefined) withoutResult++;
+    else {
+      const named = { expected: expected && nameOf(expected), result: nameOf(result) };
+      const key = JSON.stringify(named);
+      const cell = cells.get(key) ?? { ...named, count: 0, examples: [] };
+      cells.set(key, cell);
+      cell.count++;
+      evaluated++;
+      if (expected === result) agreeing++;
+      else if (cell.examples.push(eventId) > MAX_EXAMPLES) cell.examples.shift();
+      reference?.pair(decided, expected);
+    }
+  };
+  const counts = await readDecided(inspection, request, add, onProgress);
   const matrix = [...cells.values()].sort((a, b) => b.count - a.count);
   return {
-    ...{ topic: topics.decisions, fromMs, toMs: toMs ?? null, ...counts },
+    ...{ pipeline: name, topic: topics.decisions, fromMs, toMs, ...counts },
+    ...{ withoutExpected, withoutResult },
     ...{ evaluated, agreeing, agreement: share(agreeing, evaluated) },
     ...{ classes: figuresOf(matrix), matrix },
+    ...(reference && { against: reference.report() }),
   };
 }
 
-/** An empty text counts as missing. */
-const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
+/**
+ * Reads the results of the other pipeline, of any type and label. Pairs are found by the event, and
+ * not by its id, which contains the number of resets of one group. Of several results for an event,
+ * the last one read counts.
+ * @throws InspectError
+ */
+async function readReference(
+  inspection: Inspection,
+  { fromMs, toMs, against: pipeline }: EvaluationRequest,
+  nameOf: (result: string) => ClassName,
+  onProgress: (state: ReadProgress) => void,
+  maxHeldBytes: number,
+) {
+  if (pipeline === undefined) return undefined;
+  const { name, topics } = inspection.pipeline;
+  const { source, decisions } = pipeline.topics;
+  if (source !== topics.source || decisions === topics.decisions)
+    throw new InspectError(
+      'usage',
+      `${name} and ${pipeline.name} cannot be compared: --against requires a pipeline with the same source topic and another output topic`,
+    );
+  const events = new Map<ClassName, CoordinateSet>();
+  const paired = new CoordinateSet();
+  let [withoutResult, withExpected, correct, evaluatedCorrect] = [0, 0, 0, 0];
+  const add = ({ partition, offset, result }: Decided) => {
+    if (result === undefined) withoutResult++;
+    else {
+      const own = nameOf(result);
+      for (const set of events.values()) set.delete(partition, offset);
+      const set = events.get(own) ?? new CoordinateSet();
+      events.set(own, set);
+      set.add(partition, offset);
+    }
+  };
+  const sumOf = (member: 'size' | 'heldBytes') =>
+    [...events.values()].reduce((sum, set) => sum + set[member], 0);
+  const check = (state: ReadProgress) => {
+    if (sumOf('heldBytes') > maxHeldBytes)
+      throw new InspectError(
+        'usage',
+        `the decisions of ${pipeline.name} exceed the memory for comparisons: choose a shorter time with --from and --to, or evaluate the larger pipeline --against the smaller one`,
+      );
+    onProgress(state);
+  };
+  const counts = await readDecided({ ...inspection, pipeline }, { fromMs, toMs }, add, check);
+  return {
+    resultOf({ partition, offset }: SourceCoordinate): ClassName | undefined {
+      for (const [own, set] of events) if (set.has(partition, offset)) return own;
+      return undefined;
+    },
+    pair({ partition, offset, result, expected }: Decided, own: ClassName): void {
+      paired.add(partition, offset);
+      if (expected === undefined) return;
+      withExpected++;
+      if (own === expected) correct++;
+      if (result === expected) evaluatedCorrect++;
+    },
+    report: (): AgainstReport => ({
+      ...{ pipeline: pipeline.name, topic: decisions, unpaired: sumOf('size') - paired.size },
+      ...{ withoutResult, ...counts, withExpected, correct, evaluatedCorrect },
+    }),
+  };
+}
 
 /** Another application may have written anything. */
 const applies = (labels: unknown, name: string): boolean =>

@@ -1,4 +1,4 @@
-/** Outcome of single source records: an audit of these records alone, with their terminal records or live jobs. */
+/** Outcome of single source records: an audit of only these records, with their terminal records and live jobs. */
 import { placeOf, type SourceCoordinate } from '../../core/record.ts';
 import { judgeRanges } from './audit.ts';
 import { type Account, onlyAccount, type SourceRange, UNKNOWN_REASONS } from './audit-balance.ts';
@@ -23,30 +23,30 @@ export interface FoundTerminal {
   readonly partition: number;
   readonly offset: number;
   readonly timestampMs: number;
-  /** null for dead letters, and for a decision that cannot be read here. */
+  /** null for a dead letter, and for a decision that cannot be read. */
   readonly decision: ShownDecision | null;
-  /** null for decisions. */
+  /** null for a decision. */
   readonly deadLetter: ReturnType<typeof deadLetterCause> | null;
 }
 
 export interface Explanation extends SourceCoordinate {
-  /** Account of the audit, or `noRecord`: no committed record has this offset any more, or none ever had. */
+  /** Account in the audit, or `noRecord` if no committed record has this offset (any more). */
   readonly state: Account | 'noRecord';
   readonly summary: string;
-  /** null when the record is gone. */
+  /** null if the record is no longer in the source. */
   readonly timestampMs: number | null;
   readonly shard: number;
-  /** The last claim of the shard; null: never claimed. */
+  /** The last claim of the shard, or null if it was never claimed. */
   readonly owner: { readonly instance: string; readonly atMs: number } | null;
-  /** Live job that is responsible for the record. */
+  /** Live job that contains the record. */
   readonly job: JobReport | null;
-  /** Oldest first; after a reset of the group there may be several. */
+  /** Terminal records, oldest first. There may be several after a reset of the group. */
   readonly terminals: readonly FoundTerminal[];
   readonly notes: readonly string[];
 }
 
 /**
- * Returns the source record that `partition:offset` or an event id names.
+ * Returns the source record that is given as `partition:offset` or as an event id.
  * @throws InspectError `usage` for the event id of another topic
  */
 export function namedRecord({ name, topics }: InspectedPipeline, text: string): SourceCoordinate {
@@ -56,14 +56,14 @@ export function namedRecord({ name, topics }: InspectedPipeline, text: string): 
   if (at !== undefined) return { partition: at.partition, offset: at.offset };
   throw new InspectError(
     'usage',
-    `${JSON.stringify(text)} is no event id of pipeline ${name}, such as ${topics.source}-2-1371: check the id, or choose another pipeline with --pipeline`,
+    `${JSON.stringify(text)} is not an event id of pipeline ${name}, such as ${topics.source}-2-1371: check the id, or choose another pipeline with --pipeline`,
   );
 }
 
 /**
- * Explains records in one reading of their journals and of the outputs.
- * @returns one explanation for each, in the same order
- * @throws InspectError `usage` for a partition or an offset that does not exist yet
+ * Explains several records while reading their journals and the outputs once.
+ * @returns one explanation for each record, in the same order
+ * @throws InspectError `usage` for a partition or offset that does not exist yet
  */
 export async function explainRecords(
   inspection: Inspection,
@@ -74,7 +74,7 @@ export async function explainRecords(
   const { journals, builders, balances, firstMs, found } = await readUntilProven<
     Awaited<ReturnType<typeof readRecords>>
   >(inspection, (whole, before) => readRecords(inspection, places, whole, before));
-  const isAttended = (await scan.group(pipeline.group)).members > 0;
+  const isAttended = (await scan.members(pipeline.group)) > 0;
   const explanations: Explanation[] = [];
   for (const [index, { partition, offset }] of places.entries()) {
     const { shard, state: journal } = journals.get(partition) as ShardJournal;
@@ -120,7 +120,7 @@ async function readRecords(
     const journalOf = ({ partition }: SourceCoordinate) => journals.get(partition) as ShardJournal;
     const expected = places.filter((at) => mayHaveEnded(at, journalOf(at)));
     const open = new Set(expected.map(placeOf));
-    // A record may have several after a reset.
+    // After a reset, a record may have several terminal records.
     const isReset = expected.some((at) => replaysIn(at, journalOf(at)) > 0);
     if (open.size === 0) return undefined;
     return (terminal: TerminalRecord) => {
@@ -140,7 +140,7 @@ async function readRecords(
 const replaysIn = ({ partition }: SourceCoordinate, { state }: ShardJournal): number =>
   state.progress.get(partition)?.replay ?? 0;
 
-/** Returns false if the journal shows that the record is in flight. */
+/** Returns false if the record is in flight according to the journal. */
 function mayHaveEnded(at: SourceCoordinate, { state }: ShardJournal): boolean {
   const { partition, offset } = at;
   const { replay = 0, watermark = Infinity, claimed } = state.progress.get(partition) ?? {};
@@ -148,7 +148,7 @@ function mayHaveEnded(at: SourceCoordinate, { state }: ShardJournal): boolean {
   return replay > 0 || (!isLive && (offset < watermark || claimed?.has(offset) === true));
 }
 
-/** Range of one record, empty if there is no committed record. @throws InspectError */
+/** Returns the range with one record. It is empty if no committed record has this offset. @throws InspectError */
 async function rangeOf(
   { scan, pipeline: { topics } }: Inspection,
   { partition, offset }: SourceCoordinate,
@@ -165,7 +165,8 @@ async function rangeOf(
       'usage',
       `offset ${offset} does not exist yet: partition ${partition} of ${topics.source} ends at ${range.end}`,
     );
-  // Beyond the stable end it belongs to an open transaction of its producer: not committed, perhaps never.
+  // Beyond the stable end, the record belongs to an open transaction of its producer, so it is not
+  // committed (yet).
   const isReadable = offset >= range.start && offset < range.stable;
   return { partition, from: offset, to: isReadable ? offset + 1 : offset };
 }
@@ -173,26 +174,26 @@ async function rangeOf(
 interface RecordFacts {
   readonly job: JobReport | null;
   readonly newest: FoundTerminal | undefined;
-  /** undefined without a committed record. */
+  /** undefined if no committed record has this offset. */
   readonly account: Account | undefined;
-  /** Position of intake in its partition; undefined: never claimed. */
+  /** Position of intake in the record's partition. undefined if its shard was never claimed. */
   readonly readTo: number | undefined;
 }
 
 function stateOf({ job, newest, account }: RecordFacts): Explanation['state'] {
-  // After a reset it may have a terminal record and be in review again.
+  // After a reset, the record may already have a terminal record and be in review again.
   if (job !== null) return 'live';
   if (newest === undefined) return account ?? 'noRecord';
   return newest.kind === 'decision' ? 'decided' : 'deadLettered';
 }
 
 const SUMMARIES = {
-  skipped: 'Skipped: source.nullValues or source.filter excludes it.',
+  skipped: 'Skipped: source.nullValues, source.filter or source.sample excludes it.',
   beforeStart: 'Older than the pipeline, which began at a later offset.',
   noRecord:
     'No committed record has this offset: retention or compaction has removed it, or it is a transaction marker, or part of an aborted or unfinished transaction.',
   missing:
-    'MISSING: the journal calls it settled, but neither output has a terminal record for it.',
+    'MISSING: it is settled according to the journal, but neither output has a terminal record for it.',
   unknown: 'It has no terminal record, and the reason can no longer be determined: see the notes.',
 } as const;
 
@@ -228,12 +229,12 @@ async function foundTerminal(
   return { ...found, decision: await readDecision(value, readFramed), deadLetter: null };
 }
 
-/** Search for source records by their key over a bounded time. */
+/** Search for source records with a key, within a period. */
 export interface SearchRequest {
   readonly key: string;
-  /** First timestamp, ms. */
+  /** First timestamp in ms. */
   readonly sinceMs: number;
-  /** Number of matches that are explained: the newest. */
+  /** Maximum number of matches to explain, newest first. */
   readonly limit: number;
 }
 
@@ -243,11 +244,11 @@ export interface SearchReport {
   /** Number of records read. */
   readonly searched: number;
   readonly matching: number;
-  /** Newest first. */
+  /** Explanations, newest record first. */
   readonly records: readonly Explanation[];
 }
 
-/** Reads committed records only, up to the stable ends at the beginning. @throws InspectError */
+/** Searches committed records up to the stable ends that the topic has at the start. @throws InspectError */
 export async function search(
   inspection: Inspection,
   { key, sinceMs, limit }: SearchRequest,
@@ -270,7 +271,7 @@ export async function search(
         if (found?.equals(wanted) !== true) continue;
         matching++;
         newest.push({ partition, offset, timestampMs });
-        // At twice the limit: sorting costs little for each match.
+        // Only trims at twice the limit, so that sorting costs little per match.
         if (newest.length > 2 * limit) trim();
       }
     },

@@ -1,4 +1,4 @@
-/** Decisions and dead letters of a pipeline, found by the coordinates of their source records. */
+/** Reads the decisions and dead letters of a pipeline, with the coordinates of their source records. */
 import { DEAD_LETTER_HEADERS } from '../../core/outcome/dead-letter.ts';
 import type { RecordPiece, TopicRange } from '../../core/ports/kafka.ts';
 import { lastHeader, type SourceCoordinate, type SourceRecord } from '../../core/record.ts';
@@ -6,7 +6,7 @@ import { eachAtATime, InspectError, type Inspection, isCompacted } from './conte
 
 export type TerminalKind = 'decision' | 'dead_letter';
 
-/** Terminal record of the source record with these coordinates. */
+/** Terminal record. `partition` and `offset` are the coordinates of its source record. */
 export interface TerminalRecord extends SourceCoordinate {
   readonly kind: TerminalKind;
   readonly topic: string;
@@ -15,27 +15,27 @@ export interface TerminalRecord extends SourceCoordinate {
   readonly record: SourceRecord;
 }
 
-/** Offsets by `topic-partition`. */
+/** Offsets by output partition, with keys `topic-partition`. */
 export type OutputPositions = ReadonlyMap<string, number>;
 
 interface RangeOfTopic extends TopicRange {
   readonly topic: string;
 }
 
-/** Part of one output partition. */
+/** Range of offsets in one output partition. */
 export interface OutputRange extends RangeOfTopic {
   readonly kind: TerminalKind;
   /** First offset that is still in the log. */
   readonly start: number;
 }
 
-/** Maximum expected difference between the clocks of producers and connector. */
+/** Maximum expected difference between the clocks of a producer and the connector. */
 const CLOCK_MARGIN_MS = 5 * 60_000;
-/** Extra wait for expired transactions, which brokers abort only every ten seconds. */
+/** Extra wait for expired transactions, because brokers abort them only every ten seconds. */
 const ABORT_SLACK_MS = 30_000;
 const NOTICE_AFTER_MS = 3_000;
 
-/** Returns the text of one of the connector's own headers; undefined if the record lacks it. */
+/** Returns the value of one of the connector's own headers, or undefined if the record lacks it. */
 export function headerText(
   { headers }: SourceRecord,
   name: keyof typeof DEAD_LETTER_HEADERS,
@@ -44,16 +44,16 @@ export function headerText(
   return value === undefined ? undefined : String(value);
 }
 
-/** Returns the cause of a dead letter, from its headers. */
+/** Returns the cause of a dead letter from its headers. */
 export function deadLetterCause(record: SourceRecord) {
   const text = (name: keyof typeof DEAD_LETTER_HEADERS) => headerText(record, name) ?? '';
   return { reason: text('reason'), stage: text('stage'), message: text('message') };
 }
 
-/** Maximum number of different reset counts: event ids of other programs may contain any number. */
+/** Maximum number of different reset counts. Other programs may write event ids with any number. */
 export const MAX_RESETS = 1_000;
 
-/** Returns the source record that an event id names; undefined for the id of another topic. */
+/** Parses an event id. Returns undefined for the id of another topic. */
 export function parseEventId(
   eventId: string | undefined,
   topic: string,
@@ -66,9 +66,10 @@ export function parseEventId(
 }
 
 /**
- * Returns the output partitions from the first record at or after `sinceMs` (undefined: the beginning)
- * to their current ends. If the ends are read after the journal, the terminal records of all settled
- * records lie below them: they were acknowledged before the commit that the journal shows.
+ * Returns the output partitions from the first record at or after `sinceMs` (default: from the
+ * beginning) to their current ends. If the journal was read before, the terminal records of all
+ * settled records are below these ends, because they were acknowledged before the commit in the
+ * journal.
  * @param readTo ends of an earlier reading; the ranges start at these offsets or before them
  */
 export async function outputRanges(
@@ -95,7 +96,7 @@ export async function outputRanges(
   return ranges;
 }
 
-/** Returns the committed records of a topic from `sinceMs` to before `untilMs`; undefined: to the end. */
+/** Returns ranges with the committed records of a topic from `sinceMs` until before `untilMs` (default: the end). */
 export async function rangesBetween(
   { scan }: Inspection,
   topic: string,
@@ -115,12 +116,12 @@ export async function rangesBetween(
     .filter(({ from, until }) => from < until);
 }
 
-/** Called with each terminal record; may return a promise. `enough` ends the scan. */
+/** Called with each terminal record. It may return a promise, or `enough` to end the scan. */
 export type OnTerminal = (terminal: TerminalRecord) => 'enough' | undefined | Promise<undefined>;
 
 /**
- * Reads the terminal records of the pipeline in these ranges, a few partitions at a time.
- * @returns number of offsets read
+ * Reads the pipeline's terminal records in these ranges, a few partitions at a time.
+ * @returns the number of offsets read
  * @throws InspectError `unreachable` if an open transaction blocks reading for too long
  */
 export async function scanTerminals(
@@ -138,10 +139,10 @@ export async function scanTerminals(
     for (const record of records) {
       const eventId = headerText(record, 'eventId');
       const at = parseEventId(eventId, pipeline.topics.source);
-      // Written by another pipeline or application.
+      // The record was written by another pipeline or application.
       if (eventId === undefined || at === undefined) continue;
       const answer = onTerminal({ kind, topic, eventId, ...at, record });
-      // Rarely a promise, and awaiting every result would take longer than the rest of the loop.
+      // Promises are rare, and awaiting every result would take longer than the rest of the loop.
       if ((answer instanceof Promise ? await answer : answer) === 'enough') enough.abort();
     }
   };
@@ -157,14 +158,15 @@ export async function scanTerminals(
   return offsets;
 }
 
-/** Numbers of offsets. */
+/** Progress in numbers of offsets. */
 export interface ReadProgress {
   readonly done: number;
   readonly total: number;
 }
 
 /**
- * Reads ranges as `TopicScan.read`, a few partitions at a time. If one makes no progress, reports that and later gives up.
+ * Reads ranges like `TopicScan.read`, a few partitions at a time. If one makes no progress, reports
+ * that and later gives up.
  * @throws InspectError `unreachable` if an open transaction blocks reading for too long
  */
 export async function readRanges<R extends RangeOfTopic>(
@@ -209,7 +211,7 @@ export async function readRanges<R extends RangeOfTopic>(
   });
 }
 
-/** Reports that a read makes no progress, and aborts it after the connector's longest transaction. */
+/** Reports a read that makes no progress, and aborts it after the maximum time of a connector's transaction. */
 function stallGuard({ clock, notice, pipeline }: Inspection, where: string) {
   const limitMs = pipeline.transactionTimeoutMs + ABORT_SLACK_MS;
   const limit = `${Math.ceil(limitMs / 1000)} s`;
@@ -234,7 +236,7 @@ function stallGuard({ clock, notice, pipeline }: Inspection, where: string) {
   return { signal: stalled.signal, stop, restart };
 }
 
-/** Returns the timestamp of the first record at or after `from`; undefined if there is none below `until`. */
+/** Returns the timestamp of the first record at or after `from`, or undefined if there is none below `until`. */
 export async function firstTimestamp(
   { scan, signal }: Inspection,
   topic: string,
@@ -258,17 +260,17 @@ export async function firstTimestamp(
   return found;
 }
 
-/** Limits of what the output topics prove, because they may have lost terminal records. */
+/** Limits of the evidence in the output topics, which may have lost terminal records. */
 export interface OutputGaps {
-  /** Time in ms: retention may have removed the terminal records of older source records. -Infinity: it removed none. */
+  /** Time in ms before which retention may have removed terminal records. -Infinity if it removed none. */
   readonly completeSinceMs: number;
-  /** A newer record with the same key may have replaced a terminal record. */
+  /** True if a newer record with the same key may have replaced a terminal record. */
   readonly compacted: boolean;
 }
 
 export const NO_GAPS: OutputGaps = { completeSinceMs: -Infinity, compacted: false };
 
-/** Reads the outputs, and determines what they may have lost if they are read from their beginning. */
+/** Reads the outputs. If they are read from their beginning, also determines which terminal records may be lost. */
 export async function readOutputs(
   inspection: Inspection,
   sinceMs: number | undefined,
@@ -283,13 +285,13 @@ export async function readOutputs(
   const whole = ranges.every(({ start, from }) => start === from);
   if (!whole) return { offsets, whole, ends, gaps: NO_GAPS };
 
-  // After the reading: records that retention has removed by now may have been missing when it was read.
+  // Determined after the reading, because retention may have removed records during it.
   const { decisions, deadLetters } = inspection.pipeline.topics;
   let completeSinceMs = -Infinity;
   for (const range of await outputRanges(inspection)) {
     if (range.start === 0) continue;
     const oldestMs = await firstTimestamp(inspection, range.topic, range);
-    // If a producer's clock is ahead, a record looks younger than its own terminal record.
+    // The margin is needed because a producer's clock may be ahead, so that a record seems younger.
     completeSinceMs = Math.max(completeSinceMs, (oldestMs ?? Infinity) + CLOCK_MARGIN_MS);
   }
   const compacted =
@@ -304,10 +306,10 @@ interface OutputReading {
 }
 
 /**
- * Repeats a reading until missing records are proven: first from the beginning of the outputs, because
- * a producer's timestamp may be ahead, and then once more, because compaction and retention may hide
- * records of the journal and outputs during a reading.
- * @param read called with the previous reading if that found missing records
+ * Repeats a reading until records are proven to be missing. First reads the outputs from their
+ * beginning, because a producer's timestamp may be ahead. Then reads once more, because compaction
+ * and retention may hide records of the journal and the outputs during a reading.
+ * @param read called with the previous reading if that had missing records
  */
 export async function readUntilProven<T extends OutputReading>(
   { notice }: Inspection,

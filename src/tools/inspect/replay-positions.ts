@@ -1,10 +1,10 @@
 /**
- * Replayed dead letters, stored as the committed offsets of a consumer group. The transaction that
- * publishes originals also commits these offsets, so that both exist or neither.
+ * Positions of replayed dead letters, stored as the committed offsets of a consumer group. The
+ * transaction that publishes originals also commits these offsets, so both exist or neither.
  *
- * All letters below a partition's offset are replayed. The offset's metadata list the ranges above it
- * in which a selection has replayed all letters of a reason. A range takes a few bytes, whatever the
- * number of other letters in it.
+ * All letters below a partition's offset have been replayed. The offset's metadata lists ranges
+ * above it in which all letters with one reason have been replayed. A range takes a few bytes,
+ * however many other letters it contains.
  */
 import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 import { OffsetSet } from '../../core/offset-set.ts';
@@ -12,23 +12,23 @@ import type { CommittedOffset, OffsetCommit } from '../../core/ports/kafka.ts';
 import type { SourceCoordinate } from '../../core/record.ts';
 import { InspectError, type Inspection } from './context.ts';
 
-/** Brokers' limit for the metadata of an offset. */
+/** Maximum size of an offset's metadata, which brokers enforce. */
 const MAX_METADATA_BYTES = 4_096;
 const VERSION = 1;
-/** The classic group coordinator shows offsets only some time after their transaction (docs/internals/kafkajs.md). */
+/** Wait before offsets are read again: a classic coordinator shows them late (docs/internals/kafkajs.md). */
 const CONFIRM_MS = 2_000;
 
 export const replayGroupOf = (group: string): string => `${group}.replay`;
 
 interface Letter {
   readonly reason: string;
-  /** Position on the dead-letter topic. */
+  /** Coordinates in the dead-letter topic. */
   readonly at: SourceCoordinate;
 }
 
 export interface ChosenLetter {
   readonly entry: Letter;
-  /** Start of the range up to this letter in which all letters of its reason are or were replayed. */
+  /** Start of a range up to this letter, in which all letters with its reason have been or will be replayed. */
   readonly from: number;
 }
 
@@ -39,7 +39,7 @@ interface Position {
 
 interface LeftLetters {
   readonly first: number;
-  /** By reason: one past the last letter that is not replayed. */
+  /** For each reason, one past the last letter that is not replayed. */
   readonly next: Map<string, number>;
 }
 
@@ -54,7 +54,7 @@ export class ReplayPositions {
     this.group = replayGroupOf(inspection.pipeline.group);
   }
 
-  /** True if no replay is known. */
+  /** True if there have been no replays yet. */
   get isEmpty(): boolean {
     return this.#positions.size === 0;
   }
@@ -63,7 +63,7 @@ export class ReplayPositions {
     this.#take(await this.#committed());
   }
 
-  /** Reads the offsets of earlier replays, when fencing guarantees that no other replay can commit. */
+  /** Reads the offsets of earlier replays. Call it after fencing, so that no other replay can commit any more. */
   async readBehindFence(): Promise<void> {
     const { clock, signal } = this.#inspection;
     let before: string | undefined;
@@ -80,8 +80,8 @@ export class ReplayPositions {
   }
 
   /**
-   * Counts all letters before a time as replayed. Kafka deletes old offsets. Without this time, a later
-   * replay could not know which letters were replayed, and would publish them again.
+   * Counts all letters before a time as replayed. Kafka deletes old offsets, and a replay can then
+   * not determine which letters were replayed. Without this time, it would publish them again.
    */
   async beginAt(sinceMs: number): Promise<void> {
     const { scan, pipeline } = this.#inspection;
@@ -97,7 +97,7 @@ export class ReplayPositions {
     return offset < position.offset || position.ranges.get(entry.reason)?.has(offset) === true;
   }
 
-  /** Records a letter that is left for a later replay. `leave` and `add` are called in a partition's order. */
+  /** Records a letter that stays for a later replay. `leave` and `add` must be called in each partition's order. */
   leave(entry: Letter): void {
     const { partition, offset } = entry.at;
     const left = this.#left.get(partition) ?? { first: offset, next: new Map() };
@@ -110,8 +110,8 @@ export class ReplayPositions {
   }
 
   /**
-   * Adds the selected letters, in their order.
-   * @returns the offsets of all partitions, because Kafka deletes each one that is not renewed
+   * Adds the selected letters, which must be in log order.
+   * @returns the offsets of all partitions, because Kafka deletes offsets that are not renewed
    * @throws InspectError
    */
   add(letters: readonly ChosenLetter[]): OffsetCommit[] {
@@ -160,7 +160,7 @@ export class ReplayPositions {
         this.#positions.set(partition, { offset, ranges: this.#rangesOf(partition, metadata) });
   }
 
-  /** Returns the ranges in the metadata, which are empty if another tool committed the offset. */
+  /** Returns the ranges in the metadata. There are none if another tool has committed the offset. */
   #rangesOf(partition: number, metadata: string): Map<string, OffsetSet> {
     if (metadata === '') return new Map();
     try {

@@ -1,4 +1,4 @@
-/** Publishes the originals of dead letters again, each only once. */
+/** Publishes the originals of dead letters again, each of them only once. */
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import {
   BATCH_HEADER_BYTES,
@@ -18,51 +18,51 @@ import {
 } from './dead-letters.ts';
 import { type ChosenLetter, ReplayPositions } from './replay-positions.ts';
 
-/** Limits of a transaction: originals, and bytes of their values. */
+/** Maximum number of originals in a transaction, and maximum bytes of their values. */
 const MAX_ROWS = 500;
 const MAX_BYTES = 4 * 1024 * 1024;
 
 export type ReplayStatus =
-  /** Published again, or would be (dry run). */
+  /** Published again or, in a dry run, would be published. */
   | 'replayed'
   | 'replayed_before'
-  /** The dead letter has no value: the original was no longer in the source, too large, or null. */
+  /** The dead letter has no value: the original was null, too large, or no longer in the source. */
   | 'no_value'
-  /** Larger than max.message.bytes of the target. */
+  /** Larger than the target topic's max.message.bytes. */
   | 'too_large_for_target';
 
 export interface ReplayReport {
   readonly dryRun: boolean;
   readonly to: string;
   readonly counts: Readonly<Record<ReplayStatus, number>>;
-  /** True if stopped before the end; `counts` then cover the part that is done. */
+  /** True if the replay was stopped before its end. `counts` then covers the part that was done. */
   readonly interrupted: boolean;
 }
 
-/** Transactional producer of the replays of a pipeline. */
+/** Transactional producer for a pipeline's replays. */
 export interface ReplayProducer {
-  /** Fences all earlier replays, and ends their transaction. */
+  /** Fences all earlier replays, and aborts their open transaction. */
   fence(): Promise<void>;
-  /** Publishes records and commits offsets of the dead letters. @throws TransactionError */
+  /** Publishes records and commits offsets on the dead-letter topic. @throws TransactionError */
   commit(transaction: Omit<Transaction, 'journal'>): Promise<unknown>;
   close(): Promise<void>;
 }
 
 export interface ReplayRequest {
   readonly filter: DeadLetterFilter;
-  /** Target topic: the pipeline's source, or one that the pipeline does not use. */
+  /** Target topic: the pipeline's source, or a topic that the pipeline does not use. */
   readonly to: string;
-  /** Opens a producer that commits offsets of the given group; undefined for a dry run. */
+  /** Opens a producer that commits offsets of the given group. undefined for a dry run. */
   readonly open: ((group: string) => ReplayProducer) | undefined;
-  /** Stops after the current transaction. */
+  /** Stops the replay after the current transaction when aborted. */
   readonly stop?: AbortSignal | undefined;
-  /** Called after each transaction with the number of records that were, or would be, published. */
+  /** Called after each transaction with the number of records that were (or would be) published. */
   readonly onProgress?: (replayed: number) => void;
 }
 
 /**
- * Publishes originals, and commits the new positions in the same transactions. A second replay at the
- * same time fences the first. An interrupted replay is continued by running it again.
+ * Publishes originals, and commits the new positions in the same transactions. A second replay at
+ * the same time fences the first. After an interruption, the same command continues the replay.
  * @throws InspectError
  */
 export async function replayDeadLetters(
@@ -99,7 +99,7 @@ class Replay {
   #bytes = 0;
   #writing: Promise<undefined> = Promise.resolve(undefined);
 
-  /** @param maxBytes largest record batch that the target accepts */
+  /** @param maxBytes maximum size of a record batch in the target topic */
   constructor(inspection: Inspection, request: ReplayRequest, maxBytes: number) {
     this.#inspection = inspection;
     this.#request = request;
@@ -117,13 +117,13 @@ class Replay {
       if (open === undefined) await this.#positions.read();
       else await abortable(this.#fence(open), signal);
       await this.#begin();
-      // Reads all letters, because later replays need the ones that this selection leaves.
+      // Reads all letters, because later replays need the letters that this selection leaves out.
       await scanDeadLetters({ ...this.#inspection, signal }, undefined, (entry, { record }) =>
         this.#take(entry, record),
       );
       await this.#flush();
     } catch (error) {
-      // An open transaction would block all readers of its topics.
+      // Ends the current transaction, because an open one would block all readers of its topics.
       await this.#writing.catch(() => undefined);
       if (!stop.aborted || error !== stop.reason) throw error;
       await this.#writing;
@@ -140,7 +140,7 @@ class Replay {
     await this.#producer?.close();
   }
 
-  /** Fences earlier replays and ends their open transactions. The positions are final only after that. */
+  /** Fences earlier replays, which aborts their open transactions. The positions are final only after that. */
   async #fence(open: NonNullable<ReplayRequest['open']>): Promise<void> {
     this.#producer = open(this.#positions.group);
     await this.#producer.fence().catch((error: unknown) => {
@@ -149,7 +149,7 @@ class Replay {
     await this.#positions.readBehindFence();
   }
 
-  /** Determines where the replay begins if there are no offsets. @throws InspectError */
+  /** Determines where the replay begins if no offsets are committed. @throws InspectError */
   async #begin(): Promise<void> {
     if (!this.#positions.isEmpty) return;
     const { filter, open } = this.#request;
@@ -180,7 +180,7 @@ class Replay {
     if (isOpen) this.#positions.leave(entry);
   }
 
-  /** Partitions are read concurrently, but transactions of one producer must not overlap. */
+  /** Writes the chunk after the previous one, because a producer's transactions must not overlap. */
   #flush(): Promise<undefined> {
     const full = this.#chunk;
     this.#chunk = [];
@@ -192,7 +192,7 @@ class Replay {
     return this.#writing;
   }
 
-  /** Writes in one transaction. */
+  /** Writes a chunk in one transaction. */
   async #write(chunk: readonly Replayable[]): Promise<void> {
     if (this.#producer !== undefined) {
       const records = EncodedRecords.of(chunk.map(({ original }) => original));
@@ -223,8 +223,8 @@ function replayFailure(cause: TransactionError): InspectError {
 }
 
 /**
- * Returns key, value and headers of the source record, with the number of its replays. They are copied, because each
- * would otherwise retain the whole fetched piece.
+ * Returns a source record's key, value and headers, with its number of replays. They are copied,
+ * because each would otherwise keep the whole fetched piece in memory.
  */
 export function originalOf(deadLetter: SourceRecord): OutgoingRecord {
   const { key, value, headers } = detached(deadLetter);
@@ -233,7 +233,7 @@ export function originalOf(deadLetter: SourceRecord): OutgoingRecord {
   return { key, value, headers: [...own, [REPLAYS_HEADER, String(replays)]] };
 }
 
-/** Checks the target. @returns the maximum size of its record batches in bytes */
+/** Checks the target topic. @returns the maximum size of its record batches in bytes */
 async function largestRecord({ admin, pipeline }: Inspection, to: string): Promise<number> {
   const { source, decisions, deadLetters, journal } = pipeline.topics;
   const written = [decisions, deadLetters, journal, ...pipeline.reservedTopics];

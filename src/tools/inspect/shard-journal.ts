@@ -1,4 +1,4 @@
-/** Journal of one shard as seen by an observer: the state that an owner would recover. */
+/** Journal of one shard, read by an observer: the state that the next owner would recover. */
 import { type Control, NO_CONTROL } from '../../core/journal/control.ts';
 import type { JobRecord, LiveJob } from '../../core/journal/job.ts';
 import { JournalFormatError } from '../../core/journal/journal-records.ts';
@@ -8,7 +8,7 @@ import { OffsetSet } from '../../core/offset-set.ts';
 import type { JournalEvidence } from './audit-balance.ts';
 import { eachAtATime, InspectError, type Inspection } from './context.ts';
 
-/** If a journal is written and compacted during a reading, a consistent result may need further attempts. */
+/** Maximum number of readings for a consistent state, if the journal is written and compacted meanwhile. */
 const MAX_ATTEMPTS = 5;
 
 export interface ShardJournal {
@@ -35,7 +35,7 @@ export function jobReport(shard: number, { record, left }: LiveJob): JobReport {
   };
 }
 
-/** Reads the new records of all shards' journals, a few shards at a time. */
+/** Reads the new records in the journals of all shards, a few shards at a time. */
 export async function readAll(
   readers: readonly ReturnType<typeof journalReader>[],
   to: 'stable' | 'end',
@@ -47,21 +47,22 @@ export async function readAll(
   return journals;
 }
 
-/** Returns the newest command in any partition. A reader may see it in one partition before another. */
+/** Returns the newest command in any partition. One partition may show it earlier than another. */
 export const newestOf = (journals: readonly ShardJournal[]): Control =>
   journals.map(({ state }) => state).sort((a, b) => b.control.revision - a.control.revision)[0]
     ?.control ?? NO_CONTROL;
 
 /**
- * Reads the journal of a shard to its current end.
- * @throws InspectError `refused` if it belongs to another pipeline, application or version
+ * Reads a shard's journal to its current end.
+ * @throws InspectError `refused` if the journal belongs to another pipeline, application or version
  */
 export const readShardJournal = (inspection: Inspection, shard: number): Promise<ShardJournal> =>
   journalReader(inspection, shard)();
 
 /**
- * Returns a function that reads the new records in the journal of a shard up to its current end.
- * @param to its argument: `end` waits for open transactions; `stable` stops before them
+ * Returns a function that reads the new records of a shard's journal, up to its current end.
+ * @param to argument of that function: `end` waits for open transactions; `stable` stops before
+ * them
  */
 export function journalReader(
   inspection: Inspection,
@@ -88,7 +89,7 @@ export function journalReader(
               throw new JournalFormatError(
                 `offset ${unreadable.from}: ${unreadable.poison.message}`,
               );
-            // The position may lie beyond the last delivered record.
+            // `nextOffset` may be beyond the last delivered record.
             position = Math.min(nextOffset, bounds[to]);
           },
           signal,
@@ -98,7 +99,7 @@ export function journalReader(
         return { shard, state };
       } catch (error) {
         if (!(error instanceof JournalFormatError)) throw error;
-        // Compaction may have removed a record that was superseded in the meantime: read on to the newer one.
+        // Compaction may have removed a record that a later one has replaced, so reads on to the later one.
         const more = ((await scan.bounds(journal)).get(shard)?.stable ?? 0) > position;
         if (!more || attempt === MAX_ATTEMPTS)
           throw new InspectError(
@@ -127,9 +128,9 @@ function checkMeta({ pipeline }: Inspection, { meta }: JournalState, shards: num
 }
 
 /**
- * Returns what the journal proves about source partitions. If the journal does not contain a partition
- * whose offset this connector committed, an earlier journal did. A first claim appears in the journal
- * as soon as its offsets are committed, so the journal is read once more to be sure.
+ * Returns the evidence in the journal about source partitions. If the journal has no progress of a
+ * partition whose offset this connector committed, an earlier journal had it. The journal is read
+ * once more to be sure, because a first claim may have committed both after the first reading.
  */
 export async function journalEvidence(
   inspection: Inspection,

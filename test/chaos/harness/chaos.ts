@@ -6,6 +6,8 @@ import path from 'node:path';
 import { keepDirectory } from '../../../dev/process/kept.ts';
 import { eventually } from '../../support/eventually.ts';
 import { SeededRandom } from '../../support/memory/clock.ts';
+import { judgeQuota } from '../judge/judge-quota.ts';
+import { QUOTA_SHARDS } from '../load/pipelines.ts';
 import { Schedule } from './faults/schedule.ts';
 import { STALL_BOUND_MS } from './observe/observer.ts';
 import { isSettled, type Trial, verdictOn } from './observe/verdict.ts';
@@ -14,6 +16,9 @@ import { type Report, reportOn } from './report.ts';
 import { World } from './world.ts';
 
 const REPLICAS = 2;
+const QUOTA_REPLICAS = 3;
+/** Time for the records that wait for the quota when the producers stop, ms. */
+const QUOTA_DRAIN_MS = 180_000;
 /** Time for gauges to show that everything is settled, ms. */
 const GAUGES_MS = 10_000;
 /** Time for a broker that was frozen or killed to catch up with its replicas, ms. */
@@ -54,12 +59,13 @@ function writeLogs(folder: string, { stack }: World): void {
 async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
   const { fleet, pipelines, observer, signal } = world;
   const startedMs = performance.now();
-  await world.atLeast(REPLICAS);
+  const replicas = options.quota === undefined ? REPLICAS : QUOTA_REPLICAS;
+  await world.atLeast(replicas);
   for (const { producer } of pipelines) producer.start();
   observer.start();
   fleet.watch();
   options.onProgress(
-    `${REPLICAS} replicas are running; injecting faults for ${options.minutes} min`,
+    `${replicas} replicas are running; injecting faults for ${options.minutes} min`,
   );
 
   const schedule = new Schedule(
@@ -79,6 +85,7 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
   const violations = await world.disappointments();
 
   await Promise.all(pipelines.map(({ producer }) => producer.stop()));
+  const hadWorkMs = Date.now();
   await world.sandbox.setFaults([]);
   const drainStartMs = performance.now();
   const { kafka, sandbox } = world;
@@ -93,7 +100,7 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
     return await isSettled(trial);
   };
   await eventually('everything is settled', settled, {
-    deadlineMs: STALL_BOUND_MS,
+    deadlineMs: STALL_BOUND_MS + (options.quota === undefined ? 0 : QUOTA_DRAIN_MS),
     everyMs: 250,
   }).catch(async ({ message }: Error) => {
     violations.push(`after the last fault: ${message} (${await observer.obstacles()})`);
@@ -120,6 +127,10 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
     everyMs: 250,
   }).catch((error: Error) => violations.push(`at the end: ${error.message}`));
   const verdicts = await Promise.all(pipelines.map((run) => verdictOn(trial, run)));
+  const { quota } = options;
+  const spent =
+    quota && judgeQuota(await sandbox.batches(), { quota, shards: QUOTA_SHARDS, hadWorkMs });
+  if (spent) violations.push(...spent.complaints);
   return reportOn({
     world,
     schedule,
@@ -127,6 +138,7 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
     drainMs,
     violations,
     options,
+    notes: spent ? [spent.figures] : [],
     tookMs: performance.now() - startedMs,
   });
 }

@@ -1,7 +1,8 @@
 /**
  * Command line of chaos (docs/internals/testing.md):
  *
- *   npm run chaos -- [--minutes N] [--seed S] [--brokers 1|3] [--faults LIST] [--rate N] [--logs DIR]
+ *   npm run chaos -- [--minutes N] [--seed S] [--brokers 1|3] [--faults LIST] [--rate N] [--quota N]
+ *                    [--logs DIR]
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -18,11 +19,17 @@ usage: npm run chaos -- [options]
   --brokers 1|3   one broker, or three with replication factor 3 and min.insync.replicas 2 (default 1)
   --faults LIST   comma-separated faults (default: all); "producer" and "service" select all of their group
   --rate N        records per second (default 120)
+  --quota N       rows per minute that reviews may submit, on three replicas (default: no limit). The run checks that
+                  any minute has at most the quota and one batch per shard, and that it is used up; with work for
+                  it: a rate of at least N/30, and the faults "kill -9 of a replica,rolling restart,scaling"
   --logs DIR      directory for the replicas' logs, written at the end
   --help          shows this help
 
 Exit code: 0 if the guarantee was kept and every fault hit work in flight, 1 if not, 2 for invalid options, 130 if interrupted.
 `;
+
+/** Smallest quota that lets batches have several rows in each shard. */
+const MIN_QUOTA = 400;
 
 type Options = Omit<ChaosOptions, 'signal' | 'onProgress'>;
 
@@ -35,6 +42,7 @@ function readOptions(): Options | 'help' | Error {
         brokers: { type: 'string', default: '1' },
         faults: { type: 'string' },
         rate: { type: 'string', default: '120' },
+        quota: { type: 'string' },
         logs: { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
@@ -50,6 +58,9 @@ function readOptions(): Options | 'help' | Error {
     if (!Number.isSafeInteger(seed) || seed < 0)
       return new Error('--seed must be an integer of at least 0');
     if (brokers !== 1 && brokers !== 3) return new Error('--brokers must be 1 or 3');
+    const quota = values.quota === undefined ? undefined : Number(values.quota);
+    if (quota !== undefined && !(quota >= MIN_QUOTA))
+      return new Error(`--quota must be a number of at least ${MIN_QUOTA}`);
     if (!(rate >= 1)) return new Error('--rate must be a number of at least 1');
     const given = values.faults?.split(',').map((name) => name.trim());
     const named = (one: string) =>
@@ -66,6 +77,7 @@ function readOptions(): Options | 'help' | Error {
       brokers,
       faults,
       rate,
+      quota,
       logs: values.logs,
     };
   } catch (error) {

@@ -5,6 +5,8 @@ export interface ChaosOptions {
   readonly brokers: 1 | 3;
   /** Records per second over all kinds. */
   readonly rate: number;
+  /** Quota of the reviews, rows per minute. Default: none. */
+  readonly quota?: number | undefined;
   /** Faults to use, from ALL_FAULTS. */
   readonly faults: readonly string[];
   /** Directory for the replicas' logs. They are written at the end of the run in any case. */

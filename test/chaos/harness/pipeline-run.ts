@@ -25,6 +25,8 @@ export interface RunParts {
   /** Records per second over all kinds. */
   readonly rate: number;
   readonly isFull: () => boolean;
+  /** True if the pipeline has a quota, for which records may wait after a fault. */
+  readonly isLimited?: boolean;
 }
 
 export class PipelineRun {
@@ -33,9 +35,20 @@ export class PipelineRun {
   readonly ledger = new Ledger();
   readonly producer: Producer;
   readonly view: View;
+  readonly isLimited: boolean;
 
-  constructor({ kind, pipeline, kafka, sandbox, random, rate, isFull }: RunParts) {
+  constructor({
+    kind,
+    pipeline,
+    kafka,
+    sandbox,
+    random,
+    rate,
+    isFull,
+    isLimited = false,
+  }: RunParts) {
     this.kind = kind;
+    this.isLimited = isLimited;
     this.pipeline = pipeline;
     const events = eventsOf(kind, random);
     this.producer = new Producer({

@@ -38,6 +38,8 @@ export interface Findings {
   readonly drainMs: number;
   readonly violations: readonly string[];
   readonly options: ChaosOptions;
+  /** Further lines of figures. */
+  readonly notes: readonly string[];
   readonly tookMs: number;
 }
 
@@ -61,6 +63,7 @@ export function reportOn(findings: Findings): Report {
     ...pipelineLines(findings),
     '',
     ...figures(findings, losses, violations),
+    ...findings.notes,
     ...violations.map((violation) => `VIOLATED  ${violation}`),
     violations.length === 0 ? 'kept' : 'BROKEN',
   ];

@@ -20,10 +20,12 @@ import { Observer } from './observe/observer.ts';
 import { PipelineRun } from './pipeline-run.ts';
 
 export const SESSION_MS = 2_500;
-/** Timeout of requests to Kafka, ms. */
-export const REQUEST_MS = 10_000;
+/** Timeout of the connector's requests to Kafka, ms. */
+export const REQUEST_MS = 30_000;
 /** Number of outstanding records over all pipelines at which the producers wait. */
 const MOST_DUE = 500;
+/** The same with a quota, in quotas. */
+const QUOTA_PARTS_DUE = 1.5;
 /** Timeout of requests to the service, ms. */
 const SERVICE_ANSWER_MS = 4_000;
 /** Time for all open transactions to be decided, ms. */
@@ -36,6 +38,8 @@ export interface WorldOptions {
   readonly seed: number;
   /** Records per second over all kinds. */
   readonly rate: number;
+  /** Quota of the reviews, rows per minute. */
+  readonly quota?: number | undefined;
   /** Directory for the sandbox's policy and the configuration. The caller removes it. */
   readonly directory: string;
   readonly signal: AbortSignal;
@@ -81,6 +85,8 @@ export class World {
     this.directory = options.directory;
     this.signal = AbortSignal.any([options.signal, this.#over.signal]);
     this.fleet = new Fleet(this.stack);
+    // There must be work for the next minute.
+    const mostDue = options.quota === undefined ? MOST_DUE : QUOTA_PARTS_DUE * options.quota;
     this.pipelines = KINDS.map(
       (kind, index) =>
         new PipelineRun({
@@ -90,7 +96,8 @@ export class World {
           sandbox: this.sandbox,
           random: new SeededRandom(options.seed + 1 + index),
           rate: options.rate,
-          isFull: () => this.due > MOST_DUE,
+          isFull: () => this.due > mostDue,
+          isLimited: kind === 'review' && options.quota !== undefined,
         }),
     );
     this.observer = new Observer(this.pipelines.map(({ view }) => view));
@@ -234,9 +241,9 @@ const HASTY_REVIEWS = 4;
 export const hastyKind = (seed: number): Kind =>
   new SeededRandom(seed).below(HASTY_REVIEWS) === 0 ? 'review' : 'import';
 
-function stackOptions({ seed }: WorldOptions, brokers: readonly TcpProxy[]): StackOptions {
+function stackOptions({ quota, seed }: WorldOptions, brokers: readonly TcpProxy[]): StackOptions {
   return {
-    ...setupOf({ ...CHOICES, hasty: hastyKind(seed) }),
+    ...setupOf({ ...CHOICES, hasty: hastyKind(seed), quota }),
     connector: [
       '--max-semi-space-size=8',
       `--import=${new URL('../../support/stack/stepped-clock.ts', import.meta.url).pathname}`,
@@ -250,7 +257,6 @@ function stackOptions({ seed }: WorldOptions, brokers: readonly TcpProxy[]): Sta
         brokers: brokers.map(({ port }) => `127.0.0.1:${port}`),
         // biome-ignore lint/suspicious/noTemplateCurlyInString: filled in from the environment.
         clientId: '${CHAOS_CLIENT}',
-        requestTimeout: `${REQUEST_MS}ms`,
       },
       service: { timeout: `${SERVICE_ANSWER_MS}ms` },
     },

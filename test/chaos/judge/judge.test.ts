@@ -6,6 +6,7 @@ import { Ledger } from '../harness/observe/ledger.ts';
 import { Complaints } from './complaints.ts';
 import { judge, liveJobKeys } from './judge.ts';
 import { judgeContracts } from './judge-contracts.ts';
+import { judgeQuota } from './judge-quota.ts';
 import type { Ground, Produced } from './judge-records.ts';
 
 const TIME = Date.UTC(2026, 0, 2);
@@ -288,4 +289,20 @@ test('the judge reports terminal records that violate their contract', () => {
     unfit.list().join(),
     /decision\.schema\.json: \/decided_at.*dead-letter\.schema\.json: \/dead-letter-offset/,
   );
+});
+
+test('a minute above the quota and one batch per shard is a complaint, and so is a quota that is not used up', () => {
+  const startMs = Date.UTC(2026, 0, 1);
+  const at = (second: number, rows: number) => ({
+    uploaded: new Date(startMs + 1_000 * second).toISOString(),
+    rows,
+  });
+  const about = { quota: 100, shards: 2, hadWorkMs: startMs + 185_000 };
+  const regular = [0, 61, 122].flatMap((second) => [at(second, 50), at(second + 1, 50)]);
+  const unsent = { uploaded: null, rows: 0 };
+  assert.deepEqual(judgeQuota([...regular, unsent], about).complaints, []);
+  const more = judgeQuota([...regular, at(60.5, 50), at(60.9, 51), at(62, 50)], about);
+  assert.deepEqual(more.complaints, ['a minute had 251 rows, more than 202']);
+  const fewer = judgeQuota([at(0, 50), at(70, 94), at(130, 94)], about);
+  assert.deepEqual(fewer.complaints, ['only 94.0 % of the quota was used while there was work']);
 });

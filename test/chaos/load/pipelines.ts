@@ -16,6 +16,8 @@ export interface Choices {
   /** Result column of reviews. Default: the connector finds it by name. */
   readonly resultColumn?: string;
   readonly kafka: Readonly<Record<string, string>>;
+  /** Quota of the reviews, rows per minute. Default: none. */
+  readonly quota?: number | undefined;
 }
 
 interface Size {
@@ -31,6 +33,9 @@ const SIZES: Readonly<Record<Kind, Size>> = {
   import: { partitions: 3, shards: 2, maxRows: 40, maxAge: '1500ms' },
   lookup: { partitions: 2, shards: 2, maxRows: 20, maxAge: '1500ms' },
 };
+
+/** Number of shards of reviews with a quota. Each has equally many partitions, and therefore work for its part. */
+export const QUOTA_SHARDS = 3;
 
 /** Waits that are shorter than some faults of the service. */
 const HASTY = {
@@ -54,7 +59,7 @@ export function setupOf(choices: Choices): Pick<StackOptions, keyof PipelineSetu
   return { ...setup(first), beside: others.map(setup) };
 }
 
-function pipelineOf(kind: Kind, { hasty, resultColumn, kafka }: Choices): PipelineSetup {
+function pipelineOf(kind: Kind, { hasty, resultColumn, kafka, quota }: Choices): PipelineSetup {
   const { partitions, shards, maxRows, maxAge } = SIZES[kind];
   return {
     partitions,
@@ -65,6 +70,11 @@ function pipelineOf(kind: Kind, { hasty, resultColumn, kafka }: Choices): Pipeli
       kind,
       journal: { partitions: shards },
       batch: { maxRows, maxAge },
+      ...(kind === 'review' &&
+        quota !== undefined && {
+          journal: { partitions: QUOTA_SHARDS },
+          quota: { rowsPerMinute: quota },
+        }),
       output: { headers: [...RETURNED_HEADERS] },
       review: {
         ...(kind === hasty ? HASTY : {}),

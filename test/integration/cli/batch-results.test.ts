@@ -43,7 +43,7 @@ describe('batch get and batch results', { timeout: 600_000 }, () => {
     assert.equal(csv.err, '');
     const unknown = await service.run('batch', 'get', 'nope');
     assert.equal(unknown.code, EXIT.usage);
-    assert.match(unknown.err, /get_batch at \S+ answered 404/);
+    assert.match(unknown.err, /get_batch at \S+ responded with 404/);
   });
 
   it('report a download that breaks off, after writing the received part', async (t) => {
@@ -57,7 +57,7 @@ describe('batch get and batch results', { timeout: 600_000 }, () => {
     service.faults({ operation: 'download', action: 'cut', afterBytes: 20_000 });
     const part = await service.run('batch', 'results', id);
     assert.equal(part.code, EXIT.failure);
-    assert.match(part.err, /was cut: .*download it again/);
+    assert.match(part.err, /was cut off: .*download it again/);
     assert.ok(part.out.length < whole.out.length && whole.out.startsWith(part.out));
   });
 });

@@ -6,7 +6,7 @@ import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
 import { deadAddress } from '../../../packages/client/test/integration/service/servers.ts';
 import type { ServicePolicy } from '../../support/service/fake-service.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { type Bench, bench, run } from './service-commands.ts';
+import { type Bench, bench, KEY, run } from './service-commands.ts';
 
 const DIRECTORY = temporaryDirectory();
 let benches = 0;
@@ -153,7 +153,7 @@ describe('batch submit', { timeout: 600_000 }, () => {
       assert.match(
         lost.err,
         new RegExp(
-          `get_batch at \\S+ answered ${status}.*\\nbatch \\S{36} has its file: do not submit it again\\.\\n$`,
+          `get_batch at \\S+ responded with ${status}.*\\nbatch \\S{36} has its file: do not submit it again\\.\\n$`,
         ),
       );
     }
@@ -168,7 +168,7 @@ describe('batch submit', { timeout: 600_000 }, () => {
     const file = service.file('posts.csv', CSV);
     const type = await service.run('batch', 'submit', file, '-t', 'post');
     assert.equal(type.code, EXIT.usage);
-    assert.match(type.err, /create_batch at \S+ answered 400 .*known types are comment/);
+    assert.match(type.err, /create_batch at \S+ responded with 400 .*known types are comment/);
     const args = ['batch', 'submit', file, '-t', 'comment'];
     const connected = (baseUrl: string, apiKey: string) =>
       run(
@@ -181,8 +181,21 @@ describe('batch submit', { timeout: 600_000 }, () => {
       );
     const key = await connected(service.sandbox.baseUrl, 'sk-wrong-key');
     assert.equal(key.code, EXIT.refused);
-    assert.match(key.err, /create_batch at \S+ answered 401 .*check that the API key/);
+    assert.match(key.err, /create_batch at \S+ responded with 401 .*check that the API key/);
     assert.doesNotMatch(key.err, /sk-wrong/);
+    const other = service.file(
+      'services.yaml',
+      `services: {a: {baseUrl: "${service.sandbox.baseUrl}", apiKey: ${KEY}}, b: {apiKey: {env: UNSET}}}`,
+    );
+    const chosen = await run(['batch', 'get', 'x', '-c', other, '--service', 'a']);
+    assert.match(
+      chosen.err,
+      /get_batch at \S+ responded with 404/,
+      'the variable of b is not read',
+    );
+    const ambiguous = await run(['batch', 'get', 'x', '-c', other]);
+    assert.equal(ambiguous.code, EXIT.usage);
+    assert.match(ambiguous.err, /choose one with --service \(a, b\)/);
     const none = await connected(await deadAddress(), 'k');
     assert.equal(none.code, EXIT.unreachable);
     assert.match(none.err, /create_batch at \S+ could not be reached/);

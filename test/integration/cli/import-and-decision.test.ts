@@ -45,7 +45,7 @@ describe('import', { timeout: 600_000 }, () => {
     assert.match(stuck.err, /import \S{36} has its file: do not submit it again\.\n$/);
     const unknown = await service.run('import', 'get', 'nope');
     assert.equal(unknown.code, EXIT.usage);
-    assert.match(unknown.err, /get_import at \S+ answered 404/);
+    assert.match(unknown.err, /get_import at \S+ responded with 404/);
   });
 
   it('is requested at the path of the configuration', async (t) => {
@@ -58,7 +58,7 @@ describe('import', { timeout: 600_000 }, () => {
     );
     const lost = await run(['import', 'get', id, '--config', elsewhere], {});
     assert.deepEqual([lost.code, lost.out], [EXIT.usage, '']);
-    assert.match(lost.err, /get_import at \S+\/v1\/elsewhere\/\S+ answered 404/);
+    assert.match(lost.err, /get_import at \S+\/v1\/elsewhere\/\S+ responded with 404/);
   });
 });
 
@@ -109,6 +109,6 @@ describe('decision get', { timeout: 600_000 }, () => {
     );
     const unknown = await service.run('decision', 'get', 'd-4');
     assert.equal(unknown.code, EXIT.usage);
-    assert.match(unknown.err, /get_decision at \S+ answered 404/);
+    assert.match(unknown.err, /get_decision at \S+ responded with 404/);
   });
 });

@@ -128,9 +128,9 @@ test('response that violates the API contract: the call is repeated until the re
 test('response that violates the API contract: quoted rows of an upload are not logged', async () => {
   const quoting = scene('quoting');
   await quoting.endsWell();
-  // When the replica ends, its log, metrics and pages are searched for the contents of all scenes.
-  assert.match(await quoting.untilLogged(/answered 400/), /answered 400 bad_row;/);
-  assert.match(await quoting.untilLogged(/an unknown state/), /which is not shaped like one/);
+  // When the replica ends, its log, metrics and pages are searched for the content of all scenes.
+  assert.match(await quoting.untilLogged(/responded with 400/), /responded with 400 bad_row;/);
+  assert.match(await quoting.untilLogged(/an unknown state/), /which does not look like a status/);
 });
 
 test('create without a clear response: the request is repeated, and the orphan is counted and not uploaded', async () => {

@@ -87,7 +87,7 @@ async function endsWhole(one: Scene): Promise<void> {
 
 test('download address expired: the batch is requested again, which returns a new address', async () => {
   const stale = scene('stale');
-  await stale.untilLogged(/download at [^"]* answered 403 AccessDenied/);
+  await stale.untilLogged(/download at [^"]* responded with 403 AccessDenied/);
   stale.lift();
   await stale.endsWell();
   assert.equal(stale.batches.length, 1);

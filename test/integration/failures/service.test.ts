@@ -75,7 +75,9 @@ test('API key refused: the connector is not ready and loses nothing until the fi
     async () => {
       const answer = await fetch(`${url}/readyz`);
       const text = await answer.text();
-      return answer.status === 503 && /"api_key"[^}]*answered 401/.test(text) ? text : undefined;
+      return answer.status === 503 && /"api_key"[^}]*responded with 401/.test(text)
+        ? text
+        : undefined;
     },
     { deadlineMs: 60_000 },
   );

@@ -96,6 +96,17 @@ const waits = (reason: string, values: string) => ({
   [`shards_paused{pipeline="p",reason="${reason}"}`]: values,
 });
 const unavailable = (values: string) => waits('service', values);
+/** Returns pipeline p, whose calls wait, and the responses of two services of which `down` fails. */
+const twoServices = (own: string, down: string) => ({
+  ...unavailable('4x90'),
+  [`objective_in_time_ratio${P}`]: 'stale',
+  [`objective_in_time_ratio{pipeline="p",service="${own}"}`]: '0.99x9000',
+  'http_requests_total{service="default",operation="create_batch",code="201"}':
+    down === 'default' ? '0x90' : '0+5x90',
+  'http_requests_total{service="shadow",operation="create_batch",code="201"}':
+    down === 'shadow' ? '0x90' : '0+5x90',
+  [`http_requests_total{service="${down}",operation="create_batch",code="reset"}`]: '0+5x90',
+});
 /** Returns a week with one percentage of spam and a day with another. Two other results share the rest. */
 const mix = (before: number, since: number) => {
   const series = (result: string, then: number, now: number) => [
@@ -386,9 +397,17 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         at: '30m',
         labels: ['pipeline="p"', 'reason="service"'],
       },
+      // The pipeline's service fails, not that of others.
+      {
+        series: twoServices('shadow', 'shadow'),
+        at: '30m',
+        labels: ['pipeline="p"', 'reason="service"'],
+      },
     ],
     quiet: [
       ...UNSERVED.flatMap(({ quiet }) => quiet),
+      // The service of other pipelines fails.
+      { series: twoServices('default', 'shadow'), at: '30m' },
       // The service responds slowly for a long time.
       {
         series: { ...unavailable('16x90'), ...requests('get_batch', '0+60x90', '0+1x90') },

@@ -30,6 +30,7 @@ function placesOf(): { options: Place[]; groups: Path[] } {
   const walk = (option: Option, path: Path): void => {
     if (option.kind === 'value') found.options.push({ path, allowed: option.allowed });
     else if (option.kind === 'list') walk(option.item, [...path, 0]);
+    else if (option.kind === 'named') walk(option.item, [...path, 'other']);
     else {
       found.groups.push(path);
       for (const [name, member] of Object.entries(option.shape)) walk(member, [...path, name]);
@@ -42,6 +43,7 @@ function placesOf(): { options: Place[]; groups: Path[] } {
 const MINIMAL = {
   kafka: { brokers: ['b:1'] },
   service: { baseUrl: 'https://s', apiKey: 'k' },
+  services: { other: { baseUrl: 'https://o', apiKey: 'k' } },
   pipelines: [{ name: 'a', source: { topic: 't' } }],
 };
 

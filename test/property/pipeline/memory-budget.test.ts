@@ -7,6 +7,7 @@ import { MemoryBudget, type Share } from '../../../src/pipeline/limits/memory-bu
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 interface Held {
+  readonly budget: MemoryBudget;
   readonly share: Share;
   readonly lease: Lease;
 }
@@ -17,6 +18,7 @@ test('every reservation is granted or aborted within its share, and all memory i
       share: fc.constantFrom<Share>('intake', 'work', 'reread'),
       bytes: fc.integer({ min: 1, max: 300 }),
       abort: fc.boolean(),
+      service: fc.nat({ max: 2 }),
     }),
     { minLength: 1, maxLength: 20, size: 'max' },
   );
@@ -24,36 +26,42 @@ test('every reservation is granted or aborted within its share, and all memory i
     fc.asyncProperty(
       reservations,
       fc.array(fc.nat(), { minLength: 60, maxLength: 60 }),
-      fc.nat({ max: 60 }),
-      async (wanted, order, sealed) => {
+      // Less than the batches of one of three services may hold, so that intake continues.
+      fc.nat({ max: 45 }),
+      fc.integer({ min: 1, max: 3 }),
+      async (wanted, order, sealed, services) => {
         const budget = new MemoryBudget(100);
+        const budgets = [
+          budget,
+          ...Array.from({ length: services - 1 }, () => new MemoryBudget(100, budget)),
+        ];
         const batches = budget.lease('intake', sealed);
         const holders: Held[] = [];
         let over = 0;
-        for (const { share, bytes, abort } of wanted) {
+        for (const { share, bytes, abort, service } of wanted) {
           const control = new AbortController();
-          void budget.reserve(share, bytes, control.signal).then(
-            (lease) => holders.push({ share, lease }),
+          const by = budgets[service % services] as MemoryBudget;
+          void by.reserve(share, bytes, control.signal).then(
+            (lease) => holders.push({ budget: by, share, lease }),
             () => over++,
           );
           if (abort) control.abort();
         }
-        const bytesOf = (...shares: Share[]) =>
+        const bytesOf = (budget: MemoryBudget, wanted: Share) =>
           holders
-            .filter(({ share }) => shares.includes(share))
-            .map(({ lease }) => lease.bytes)
-            .sort((a, b) => a - b);
+            .filter((held) => held.budget === budget && held.share === wanted)
+            .map(({ lease }) => lease.bytes);
         const sum = (bytes: readonly number[]) => bytes.reduce((all, one) => all + one, 0);
         for (const pick of order) {
           await turn();
           assert.equal(budget.usedBytes, sealed + sum(holders.map(({ lease }) => lease.bytes)));
-          const intake = bytesOf('intake');
+          const intakes = budgets.map((one) => bytesOf(one, 'intake'));
           assert.ok(
-            sealed + sum(intake) < 70 + Math.max(0, ...intake),
-            'at most one reservation exceeds the share of intake',
+            sealed + sum(intakes.flat()) < 70 + sum(intakes.map((own) => Math.max(0, ...own))),
+            'at most one reservation of a service exceeds the share of intake',
           );
-          const rereads = bytesOf('reread');
-          assert.ok(rereads.length <= 1 || sum(rereads) <= 15);
+          for (const rereads of budgets.map((one) => bytesOf(one, 'reread')))
+            assert.ok(rereads.length <= 1 || sum(rereads) <= 15);
           const [next] = holders.splice(pick % Math.max(1, holders.length), 1);
           if (next === undefined) break;
           next.lease[Symbol.dispose]();

@@ -8,7 +8,7 @@ import type {
   ShardView,
   WaitView,
 } from '../../../src/core/pipeline-view.ts';
-import { Console } from '../../../src/telemetry/console/console.ts';
+import { consolePages } from '../../../src/telemetry/console/console.ts';
 import { RecentProblems } from '../../../src/telemetry/console/recent-problems.ts';
 import type { ConsoleSources } from '../../../src/telemetry/console/state.ts';
 import { Health } from '../../../src/telemetry/health.ts';
@@ -72,6 +72,7 @@ export function pipelineView(changes: Partial<PipelineView> = {}): PipelineView 
   return {
     name,
     kind: 'review',
+    service: 'default',
     group: `${name}-review`,
     sourceTopic: name,
     instance: '7f3a91c0-4e0b-4a58-9f55-6d1f0c9b2e11',
@@ -188,7 +189,7 @@ export function busyScene(nowMs = Date.now(), now?: () => number): Scene {
       pipelineView({
         shards,
         jobs: [settling, ...jobs.slice(1), uploading],
-        quota: [{ limit: 'rowsPerDay', left: 120_000 }],
+        quota: [{ limit: 'rowsPerDay', left: 120_000, renewsMs: 8_100_000 }],
         lanes: [
           { name: 'live', records: 120, oldestEventMs: nowMs - 2_000 },
           { name: 'default', records: 0, oldestEventMs: null },
@@ -210,7 +211,7 @@ export function busyScene(nowMs = Date.now(), now?: () => number): Scene {
     'warn',
     {
       pipeline: 'comments',
-      error: { message: 'the service answered 503' },
+      error: { message: 'the service responded with 503' },
       batch: 'batch_77ab01fe',
     },
     'could not poll the state of a batch; retrying',
@@ -310,7 +311,7 @@ export function troubleScene(nowMs = Date.now()): Scene {
     {
       pipeline: 'comments',
       batch: 'batch_9c3f1a27',
-      error: 'the service answered 401 to get_batch',
+      error: 'the service responded with 401 to get_batch',
     },
     'could not poll the state of a batch; retrying',
   );
@@ -349,7 +350,7 @@ export function hugeScene(nowMs = Date.now()): Scene {
 export async function serve({
   sources,
 }: Scene): Promise<{ readonly server: TelemetryServer; close(): Promise<void> }> {
-  const pages = new Console(sources);
+  const pages = consolePages(sources);
   const metrics = new PromMetrics({ version: '1', nodeMetrics: false });
   const logger = createLogger({ level: 'silent' });
   const health = new Health({ stuckAfterMs: MINUTE });

@@ -46,7 +46,7 @@ export function inspectionOf(
         deadLetters: 'dead',
       },
       reservedTopics: [],
-      skipsNullValues: false,
+      isSkipped: () => false,
       transactionTimeoutMs: 60_000,
       ...pipeline,
     },

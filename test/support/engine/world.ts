@@ -45,6 +45,7 @@ export type OptionChanges = {
 export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
   const defaults: PipelineOptions = {
     name: 'reviews',
+    service: 'default',
     source: {
       topic: TOPICS.source,
       group: TOPICS.group,

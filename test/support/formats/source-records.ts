@@ -72,7 +72,7 @@ const cut = (value: Buffer): Buffer => value.subarray(0, -3);
 const undecodable = (message: RegExp): Letter => ({ reason: 'undecodable', message });
 const UNKNOWN: Letter = {
   reason: 'unknown_schema',
-  message: /^the registry does not know the schema id 2000000000$/,
+  message: /^the registry does not have the schema id 2000000000$/,
 };
 
 function brokenAvro(records: readonly ConfluentRecord[]): SourceFormatRecord[] {

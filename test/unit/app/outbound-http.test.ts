@@ -140,7 +140,7 @@ test('HTTPS_PROXY applies to all hosts except this machine and the hosts in NO_P
     () => outboundHttp(config, options, { HTTPS_PROXY: 'socks5://me:hunter22secret@p' }),
     {
       message:
-        'the environment variable HTTPS_PROXY: the address of a proxy begins with http:// or https://',
+        'the environment variable HTTPS_PROXY: the address of a proxy must begin with http:// or https://',
     },
   );
 });
@@ -199,10 +199,10 @@ test('a missing CA file is named in the errors of registry and token endpoint', 
   rmSync(ca);
   assert.match(
     await refused(t, config),
-    /cannot connect to the registry: the file .*ca\.pem cannot be read \(ENOENT\)/,
+    /cannot connect to the registry: the file .*ca\.pem: it cannot be read \(ENOENT\)/,
   );
   await assert.rejects(
     token(config),
-    /the file .*ca\.pem cannot be read \(ENOENT\); check kafka\.sasl\.oauth\.ca/,
+    /the file .*ca\.pem: it cannot be read \(ENOENT\); check kafka\.sasl\.oauth\.ca/,
   );
 });

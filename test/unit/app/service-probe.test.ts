@@ -10,7 +10,7 @@ import { createLogger } from '../../../src/telemetry/logger.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
 
 const failure = (kind: ServiceFailure, status?: number) =>
-  new ServiceError(kind, `get_batch answered ${status ?? kind}`, {
+  new ServiceError(kind, `get_batch responded with ${status ?? kind}`, {
     operation: 'get_batch',
     status,
   });

@@ -91,7 +91,7 @@ describe('kafka.tls and kafka.sasl', () => {
     [
       'a missing file',
       `tls: {enabled: true, ca: [missing.pem]}`,
-      [/^kafka\.tls\.ca: .*entry 1: the file \/nowhere\/missing\.pem: there is no such file/],
+      [/^kafka\.tls\.ca: .*entry 1: the file \/nowhere\/missing\.pem: no such file or directory/],
     ],
     [
       'a file without a certificate',

@@ -33,7 +33,29 @@ describe('the mapping in a configuration', () => {
     assert.equal(shown.get('filter'), 'none');
   });
 
+  it('accepts a sample as a percentage, and shows it as one', () => {
+    const samples = ['1 %', '1%', '" 12.5 % "', '0.000001 %', '100 %'];
+    assert.deepEqual(
+      samples.map((text) => sourceOf(`sample: ${text}`)?.sample),
+      [1, 1, 12.5, 0.000001, 100],
+    );
+    assert.equal(sourceOf('maxInFlight: 1000')?.sample, 100);
+    const [shown] = effectiveOptions(parse(withSource('sample: 12.50%'))).filter(
+      ({ path }) => path === 'pipelines[0].source.sample',
+    );
+    assert.equal(shown?.value, '12.5 %');
+  });
+
   for (const [what, source, problem] of [
+    ...['0 %', '100.1 %', '-1 %', '1 % %', '1e1 %', '1', 'half', '0.0000001 %', '[1 %]'].map(
+      (sample) =>
+        [
+          `the sample ${sample}`,
+          `sample: "${sample}"`,
+          /^pipelines\[0\]\.source\.sample: .* is not allowed; expected a percentage up to 100 %, such as 1 %/,
+        ] as const,
+    ),
+    ['a sample without its unit', 'sample: 0.5', /source\.sample: 0\.5 .*write 0\.5 %/],
     [
       'a misspelled option with the value null',
       'mapping: {type: {field: a, othrewise: null}}',

@@ -100,7 +100,7 @@ describe('a secret in a file', () => {
   it('has a path relative to the configuration file', () => {
     writeFileSync(join(directory, 'key'), 'from-file\n');
     const config = parseConfig(withKey('{file: key}'), {}, { file: 'c.yaml', directory });
-    assert.equal(config.service.apiKey.reveal(), 'from-file');
+    assert.equal(config.service?.apiKey.reveal(), 'from-file');
   });
 });
 
@@ -118,7 +118,7 @@ describe('secrets in a configuration', () => {
   });
 
   it('are read from the environment', () => {
-    assert.equal(parse(withKey('{env: KEY}'), { KEY: 'k-2' }).service.apiKey.reveal(), 'k-2');
+    assert.equal(parse(withKey('{env: KEY}'), { KEY: 'k-2' }).service?.apiKey.reveal(), 'k-2');
   });
 
   for (const [what, key, env, pattern] of [
@@ -129,7 +129,7 @@ describe('secrets in a configuration', () => {
       'a missing file',
       '{file: /nowhere/key}',
       {},
-      /the file \/nowhere\/key: there is no such file/,
+      /the file \/nowhere\/key: no such file or directory/,
     ],
     ['a directory', '{file: /}', {}, /it is a directory/],
     ['a misspelled key', '{fil: hunter2}', {}, /did you mean file\?/],

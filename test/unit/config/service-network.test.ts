@@ -9,6 +9,7 @@ import { transferPolicy } from '../../../packages/client/src/service/transfer-po
 import { hostObjection, networkObjection } from '../../../src/config/hosts.ts';
 import { ConfigError } from '../../../src/config/load/problem.ts';
 import { parseConfig } from '../../../src/config/load.ts';
+import type { ServiceConfig } from '../../../src/config/services.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const load = (service: string, env: Record<string, string> = {}, more = '') =>
@@ -16,7 +17,7 @@ const load = (service: string, env: Record<string, string> = {}, more = '') =>
     `kafka: {brokers: [b:1]}\nservice: {apiKey: key-1, ${service}}\npipelines: [{name: p, source: {topic: t}}]\n${more}`,
     env,
     { file: 'c.yaml', directory: '/nowhere' },
-  ).service;
+  ).service as ServiceConfig;
 
 /** Returns the problems of a configuration, by path. */
 function problems(service: string, env: Record<string, string> = {}): Record<string, string> {
@@ -70,7 +71,7 @@ describe('hosts and networks', () => {
     assert.match(wrong['service.allowHttp'] ?? '', /entry 1: a host name alone/);
     assert.match(
       wrong['service.transfer.hosts'] ?? '',
-      /entry 2: a star stands only at the beginning/,
+      /entry 2: a star is allowed only at the beginning/,
     );
   });
 
@@ -78,7 +79,7 @@ describe('hosts and networks', () => {
     assert.match(hostObjection('.example.com') ?? '', /\*\.example\.com/);
     for (const zoned of ['fe80::1%eth0', '[fe80::1%eth0]:443'])
       assert.match(hostObjection(zoned) ?? '', /without a zone|not a host/);
-    assert.match(networkObjection('.example.com') ?? '', /everything below/);
+    assert.match(networkObjection('.example.com') ?? '', /all hosts below/);
   });
 
   it('are accepted by the client if they pass the check', () => {
@@ -162,7 +163,7 @@ it('a client certificate without its key and a missing CA file are refused', () 
   });
   assert.match(
     problems(`${HTTPS}, tls: {ca: [none.pem]}`)['service.tls.ca'] ?? '',
-    /there is no such file/,
+    /no such file or directory/,
   );
 });
 

@@ -32,6 +32,7 @@ const example = () => read('config/example.yaml');
 function filled(info: Option, value: unknown): unknown {
   if (info.kind === 'value') return value;
   if (info.kind === 'list') return [filled(info.item, value)];
+  if (info.kind === 'named') return value === null ? null : { other: filled(info.item, value) };
   return Object.fromEntries(
     Object.entries(info.shape).map(([name, member]) => [name, filled(member, value)]),
   );

@@ -4,7 +4,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { PAGES } from '../../../dev/docs/pages.ts';
+import { GENERATED } from '../../../dev/generate.ts';
 import { EXIT, EXIT_MEANINGS } from '../../../packages/client/src/cli/exit-codes.ts';
 import { DEAD_LETTER_REASONS } from '../../../src/core/outcome/dead-letter-reason.ts';
 
@@ -16,9 +16,9 @@ const DOCUMENTS = [
   ...globSync(['docs/**/*.md', 'packages/*/README.md'], { cwd: ROOT }),
 ];
 
-test('the generated pages are up to date', () => {
-  // Compares without assert, which would print the whole page twice before the useful message.
-  const stale = PAGES.filter(({ file, render }) => readFileSync(file, 'utf8') !== render());
+test('the generated files are up to date', () => {
+  // Compares without assert, which would print the whole file twice before the useful message.
+  const stale = GENERATED.filter(({ file, render }) => readFileSync(file, 'utf8') !== render());
   const names = stale.map(({ file }) => path.relative(ROOT, file.pathname));
   assert.deepEqual(names, [], 'run npm run generate');
 });

@@ -17,7 +17,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'client/base': [
     ...['node:async_hooks', 'node:buffer', 'node:fs', 'node:fs/promises', 'node:module'],
-    'node:timers/promises',
+    ...['node:timers/promises', 'node:util'],
   ],
   'client/http': ['client/base', 'undici', 'node:*'],
   'client/service': ['client/base', 'client/http', 'valibot', 'node:*'],
@@ -30,19 +30,28 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   core: ['client/base', 'valibot', 'node:async_hooks'],
   contracts: ['client/base', 'core'],
-  events: ['client/base', 'core', '@jmespath-community/jmespath', 'node:buffer'],
+  events: [
+    ...['client/base', 'core', '@jmespath-community/jmespath', 'node:buffer', 'node:crypto'],
+  ],
   'events/registry': [
-    ...['client/base', 'core', '@kafkajs/confluent-schema-registry', 'p-limit', 'node:*'],
+    ...[
+      'client/base',
+      'client/http',
+      'core',
+      '@kafkajs/confluent-schema-registry',
+      'p-limit',
+      'node:*',
+    ],
   ],
   'events/formats': [
     ...['client/base', 'core', 'contracts', 'events', 'events/registry'],
     ...['@kafkajs/confluent-schema-registry', 'avsc', 'protobufjs', 'node:*'],
   ],
   kinds: [
-    ...['client/base', 'client/results', 'client/service/contract.ts', 'core', 'events'],
+    ...['client/base', 'client/results', 'client/service', 'core', 'events'],
     ...['node:buffer', 'node:crypto', 'node:timers/promises', 'node:worker_threads'],
   ],
-  kafka: ['client/base', 'core', 'kafkajs', 'p-limit', 'node:*'],
+  kafka: ['client/base', 'client/http', 'core', 'kafkajs', 'p-limit', 'node:*'],
   'pipeline/limits': ['client/base', 'core', 'p-limit'],
   'pipeline/context': ['client/base', 'core', 'pipeline/limits'],
   'pipeline/source': ['client/base', 'core', 'pipeline/limits', 'pipeline/context'],

@@ -50,7 +50,7 @@ function problemsOf(text: string): readonly string[] {
     if (!(error instanceof ConfigError)) throw error;
     return error.problems
       .map(({ path: place, message }) => `${place}: ${message}`)
-      .filter((problem) => !problem.includes('there is no such file'));
+      .filter((problem) => !problem.includes('no such file or directory'));
   }
 }
 

@@ -18,6 +18,7 @@ function sourcesWithout(isLeftOut: (file: string) => boolean): string {
 /** Returns the path and the property name of each option. */
 function optionNames(option: Option, path: string, name: string): (readonly [string, string])[] {
   if (option.kind === 'value') return [[path, name]];
+  if (option.kind === 'named') return [[path, name]];
   if (option.kind === 'list') return optionNames(option.item, `${path}[]`, name);
   return Object.entries(option.shape).flatMap(([key, member]) =>
     optionNames(member, path === '' ? key : `${path}.${key}`, outputName(key, member)),

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Health } from '../../../src/telemetry/health.ts';
-import { MetricsPage } from '../../../src/telemetry/http-server.ts';
+import { metricsPage } from '../../../src/telemetry/http-server.ts';
 import { PromMetrics } from '../../../src/telemetry/metrics.ts';
 
 function page() {
@@ -15,39 +15,39 @@ function page() {
     times.nowMs += times.costMs;
     return text;
   };
-  const made = new MetricsPage(metrics, new Health({ stuckAfterMs: 60_000 }), () => times.nowMs);
+  const made = metricsPage(metrics, new Health({ stuckAfterMs: 60_000 }), () => times.nowMs);
   return { made, metrics, times };
 }
 
 test('concurrent scrapers share one response body, and rendering takes at most a twentieth of the time', async () => {
   const { made, times } = page();
-  const texts = await Promise.all(Array.from({ length: 120 }, () => made.text()));
+  const texts = await Promise.all(Array.from({ length: 120 }, () => made()));
   assert.equal(times.rendered, 1);
   assert.equal(new Set(texts).size, 1);
   times.nowMs = 39;
-  await made.text();
+  await made();
   assert.equal(times.rendered, 1);
   times.nowMs = 40;
-  await made.text();
+  await made();
   assert.equal(times.rendered, 2);
 });
 
 test('no response body is older than a second, however long rendering takes', async () => {
   const { made, metrics, times } = page();
   times.costMs = 400;
-  await made.text();
+  await made();
   metrics.count('log_lines_dropped_total', {}, 7);
   times.nowMs = 999;
-  assert.doesNotMatch(await made.text(), /log_lines_dropped_total 7/);
+  assert.doesNotMatch(await made(), /log_lines_dropped_total 7/);
   times.nowMs = 1_000;
-  assert.match(await made.text(), /log_lines_dropped_total 7/);
+  assert.match(await made(), /log_lines_dropped_total 7/);
 });
 
 test('a failed rendering is repeated for the next scraper', async () => {
   const { made, metrics } = page();
   const { render } = metrics;
   metrics.render = async () => assert.fail('broken');
-  await assert.rejects(made.text(), /broken/);
+  await assert.rejects(made(), /broken/);
   metrics.render = render;
-  await made.text();
+  await made();
 });

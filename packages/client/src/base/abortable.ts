@@ -1,8 +1,9 @@
 import { type Clock, systemClock } from './clock.ts';
 
 /**
- * Settles as `work` does, or rejects with the signal's reason as soon as the signal aborts, even if `work` ignores it.
- * @param late receives a value that arrives after the abort, to free its resources
+ * Settles like `work`, or rejects with the signal's reason as soon as the signal is aborted, even
+ * if `work` ignores it.
+ * @param late receives a value that arrives after the abort, in order to free its resources
  */
 export function abortable<T>(
   work: Promise<T>,
@@ -27,7 +28,7 @@ export function abortable<T>(
   });
 }
 
-/** Waits at most `ms` until `work` settles. @returns false if it did not settle in time */
+/** Waits for `work` to settle, but at most `ms`. @returns false if it did not settle in time */
 export async function settledWithin(
   work: Promise<unknown>,
   ms: number,

@@ -1,23 +1,21 @@
-/**
- * Delay before a retry: exponential growth, full jitter, and the peer's Retry-After as a minimum.
- */
+/** Delay before a retry. It grows exponentially, with full jitter, and is at least the server's Retry-After. */
 import type { Random } from './clock.ts';
 
 export interface Backoff {
-  /** Ceiling of the first wait, in ms. */
+  /** Ceiling of the first wait in ms. */
   readonly baseMs: number;
-  /** Maximum of the ceilings, in ms. */
+  /** Maximum ceiling in ms. */
   readonly capMs: number;
 }
 
-/** Ceiling in ms of the wait after failure number `attempt` (0 is the first): base · 2^attempt, at most the cap. */
+/** Returns the ceiling in ms of the wait after failure number `attempt` (from 0): base · 2^attempt, at most the cap. */
 export function backoffCeilingMs(attempt: number, backoff: Backoff): number {
   return Math.min(backoff.capMs, backoff.baseMs * 2 ** attempt);
 }
 
 /**
- * Returns a wait in ms, uniform between 0 and the ceiling ("full jitter"): callers that failed together would otherwise
- * all retry at the same time.
+ * Returns a wait in ms, uniform between 0 and the ceiling ("full jitter"). Without jitter, callers
+ * that failed together would all retry at the same time.
  */
 export function fullJitterMs(
   attempt: number,
@@ -28,8 +26,9 @@ export function fullJitterMs(
 }
 
 /**
- * Returns the wait before the next attempt, in ms, at least `floorMs` (a Retry-After). The jitter is added to the floor:
- * clients that received the same Retry-After would otherwise all return in the same second.
+ * Returns the wait before the next attempt in ms, at least `floorMs` (a Retry-After). The jitter is
+ * added to the floor. Otherwise clients that received the same Retry-After would all return in the
+ * same second.
  */
 export function retryWaitMs(
   attempt: number,

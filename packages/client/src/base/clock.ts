@@ -3,27 +3,28 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 /** Time and randomness as inputs, so that tests can control both. */
 export interface Clock {
-  /** Wall clock, in whole milliseconds since the epoch. */
+  /** Wall-clock time in whole milliseconds since the epoch. */
   now(): number;
   /**
-   * Milliseconds since an arbitrary moment of this process. For intervals, because corrections of the wall clock do not affect
-   * it. The wall clock is for times that other processes see: Kafka's timestamps, times in the journal and in records.
+   * Milliseconds since an arbitrary moment of this process, for intervals. Corrections of the wall
+   * clock do not affect it. The wall clock is for times that other processes read, in Kafka's
+   * timestamps, the journal and records.
    */
   monotonic(): number;
   /** Runs `fire` once after `ms`, without keeping the process alive. Returns a function that cancels it. */
   after(ms: number, fire: () => void): () => void;
-  /** Resolves after `ms`; rejects with the signal's reason when aborted. */
+  /** Resolves after `ms`. Rejects with the signal's reason if aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
 export interface Random {
-  /** Uniform in [0, 1). */
+  /** Returns a number that is uniform in [0, 1). */
   next(): number;
-  /** A new unique id (job ids, claim ids). */
+  /** Returns a new unique id (for jobs and claims). */
   id(): string;
 }
 
-/** Longest delay that Node's timers support: a longer one would fire at once. */
+/** Maximum delay that Node's timers support. A longer delay would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

@@ -7,26 +7,26 @@ export class Counts extends Map<string, number> {
     this.set(name, (this.get(name) ?? 0) + times);
   }
 
-  /** Returns `3 no_type`, `1 not_json`, …, the most frequent first. @param shown formats a name */
+  /** Returns `3 no_type`, `1 not_json`, …, most frequent first. @param shown formats a name */
   listed(shown = (name: string) => name): string[] {
     const sorted = [...this].sort(([, a], [, b]) => b - a);
     return sorted.map(([name, times]) => `${times} ${shown(name)}`);
   }
 }
 
-/** Accepts only the first `max` valid names, because names from outside could otherwise grow without limit. */
+/** Accepts only the first `max` valid names. It is limited, because names come from outside. */
 export class FirstNames {
   readonly #max: number;
   readonly #isName: (text: string) => boolean;
   readonly #known = new Set<string>();
 
-  /** @param isName returns whether a text is a valid name */
+  /** @param isName returns true if a string is a valid name */
   constructor(max: number, isName: (text: string) => boolean) {
     this.#max = max;
     this.#isName = isName;
   }
 
-  /** Returns the name if it is already accepted or can still be; otherwise undefined. */
+  /** Returns the name if it is or can be accepted, otherwise undefined. */
   take(name: string): string | undefined {
     if (this.#known.has(name)) return name;
     if (this.#known.size >= this.#max || !this.#isName(name)) return undefined;

@@ -1,4 +1,4 @@
-/** Copies a column into a longer one and returns the longer one. */
+/** Copies an array to the start of a longer one. Returns the longer array. */
 export function grown<T extends Uint8Array | Int32Array | Float64Array>(column: T, longer: T): T {
   longer.set(column);
   return longer;

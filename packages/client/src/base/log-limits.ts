@@ -2,7 +2,7 @@
 
 const EVERY_MS = 300_000;
 
-/** Allows each key once, and at most `most` keys, because keys may come from untrusted input. */
+/** Allows each key once, for at most `most` keys. It is limited, because keys may come from untrusted input. */
 export class LogOnce {
   readonly #logged = new Set<string>();
   readonly #most: number;
@@ -19,7 +19,7 @@ export class LogOnce {
   }
 }
 
-/** Limit for events that may recur indefinitely: each key at most once in five minutes. */
+/** Limit for events that may recur indefinitely. Allows each key at most once in five minutes. */
 export class LogSeldom {
   readonly #most: number;
   #once: LogOnce;
@@ -31,7 +31,7 @@ export class LogSeldom {
     this.#once = new LogOnce(most);
   }
 
-  /** @param nowMs time of the monotonic clock, in ms */
+  /** @param nowMs time in ms (monotonic clock) */
   allows(key: string, nowMs: number): boolean {
     if (nowMs - this.#sinceMs >= EVERY_MS) {
       this.#once = new LogOnce(this.#most);

@@ -1,5 +1,10 @@
-/** Returns the known name that was probably meant: within a few typos, or equal except for case, dashes and underscores. */
-export function nearest(name: string, known: readonly string[]): string | undefined {
+/** Returns `did you mean …?` with the known name that was probably meant: within a few typos, or equal except for case, dashes and underscores. */
+export function meant(name: string, known: readonly string[], otherwise: string): string {
+  const close = nearest(name, known);
+  return close === undefined ? otherwise : `did you mean ${close}?`;
+}
+
+function nearest(name: string, known: readonly string[]): string | undefined {
   const plain = (text: string) => text.toLowerCase().replace(/[-_]/g, '');
   let best: string | undefined;
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
@@ -14,7 +19,7 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   return best;
 }
 
-/** Counts the insertions, deletions, substitutions and swaps of neighbours between two names, up to `limit`. */
+/** Counts insertions, deletions, substitutions and swaps of neighbours between two names, up to `limit`. */
 function editDistance(one: string, two: string, limit: number): number {
   if (Math.abs(one.length - two.length) >= limit) return limit;
   let beforePrevious: number[] = [];

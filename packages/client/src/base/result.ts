@@ -1,4 +1,4 @@
-/** Value or error of an operation that is expected to fail sometimes. The type checker makes callers handle both. */
+/** Value or error of an operation that may be expected to fail. The type checker makes callers handle both. */
 export type Result<T, E = string> = Ok<T> | Err<E>;
 
 interface Ok<T> {
@@ -14,3 +14,12 @@ interface Err<E> {
 export const ok = <T>(value: T): Ok<T> => ({ ok: true, value });
 
 export const err = <E>(error: E): Err<E> => ({ ok: false, error });
+
+/** Returns the result of `work`, or undefined if it throws. */
+export function orUndefined<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}

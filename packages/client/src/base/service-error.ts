@@ -1,4 +1,4 @@
-/** Failures of calls to the service, grouped by the reaction to them (failure-table.ts). */
+/** Failures of calls to the service, grouped by the reaction that they require (failure-table.ts). */
 export type ServiceFailure =
   /** 400 or 422 on create: the service does not accept this type or request. */
   | 'rejected'
@@ -10,14 +10,14 @@ export type ServiceFailure =
   | 'too_large'
   /** Expired presigned address (403 with an XML body). */
   | 'expired'
-  /** Refused on this side: `service.transfer` does not allow the address, size or encoding. */
+  /** Refused by this client, because `service.transfer` does not allow the address, size or encoding. */
   | 'blocked'
-  /** 429, 5xx, timeouts and resets, after the client's retries. */
+  /** 429, 5xx, timeout or reset, after the client's retries. */
   | 'unavailable'
   /** The response violates the API contract (not JSON, no id, truncated body). */
   | 'protocol';
 
-/** Statuses that reject the input itself. Others, such as 405, have nothing to do with the input. */
+/** Statuses by which the service rejects the input itself. Others, such as 405, do not depend on the input. */
 export const REFUSES_INPUT: ReadonlySet<number> = new Set([400, 414, 422]);
 
 export class ServiceError extends Error {
@@ -27,11 +27,11 @@ export class ServiceError extends Error {
   readonly operation: string;
   /** HTTP status, if there was a response. */
   readonly status: number | undefined;
-  /** Shortest wait that the service requires (Retry-After), in ms from the response. */
+  /** Minimum wait that the service requires (Retry-After), in ms from the response. */
   readonly retryAfterMs: number | undefined;
-  /** True for an upload whose response was lost: the file may have arrived. */
+  /** True for an upload whose response was lost, so that the file may have arrived. */
   readonly mayHaveArrived: boolean;
-  /** True for a download that would fail in the same way again. */
+  /** True for a download that would fail in the same way if repeated. */
   readonly sameAgain: boolean;
   constructor(
     failure: ServiceFailure,

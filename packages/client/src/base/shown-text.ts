@@ -1,9 +1,12 @@
+import { getSystemErrorMessage } from 'node:util';
+
 /** Returns an external value if it has the form of a code. Returns undefined for other text, which may be content (I6). */
 export function shownCode(raw: unknown): string | undefined {
   return typeof raw === 'string' && /^[A-Za-z][A-Za-z0-9._-]{0,63}$/.test(raw) ? raw : undefined;
 }
 
-// Escapes for external text, which must not move a terminal's cursor or change its colours or text direction.
+// Escapes for external text. It must not move a terminal's cursor, or change its colours or text
+// direction.
 
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
@@ -14,4 +17,10 @@ export function escapeUnprintable(text: string): string {
       .map((code) => `\\u${code.toString(16).padStart(4, '0')}`)
       .join(''),
   );
+}
+
+/** Returns the cause of a failed system call, such as `no such file or directory`; for other errors their message. */
+export function systemReason(error: unknown): string {
+  const { errno, message } = error as NodeJS.ErrnoException;
+  return errno === undefined ? message : getSystemErrorMessage(errno);
 }

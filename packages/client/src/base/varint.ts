@@ -1,6 +1,6 @@
-/** Variable-length integers: seven bits per byte, lowest bits first, exact up to 2^53 - 1. */
+/** Integers of variable length: seven bits per byte, lowest bits first. Exact up to 2^53 - 1. */
 
-/** Bytes of the low half. Both halves fit into 32 bits, which avoids the slow division of doubles. */
+/** Number of bytes of the low half. Both halves fit into 32 bits, which avoids slow divisions of doubles. */
 const LOW_BYTES = 4;
 const LOW = 2 ** (7 * LOW_BYTES);
 
@@ -25,7 +25,7 @@ export function writeUnsigned(to: Buffer, value: number, start: number): number 
 }
 
 /**
- * Reads a non-negative integer and advances the cursor.
+ * Reads a non-negative integer, and advances the cursor.
  * @throws RangeError if the bytes end within the number, or the number is too large
  */
 export function readUnsigned(bytes: Uint8Array, cursor: { at: number }): number {
@@ -40,14 +40,14 @@ export function readUnsigned(bytes: Uint8Array, cursor: { at: number }): number 
     const byte = bytes[cursor.at++];
     if (byte === undefined) throw new RangeError('a number is cut short');
     value += (byte & 0x7f) * scale;
-    // Also catches NaN: after many continued zero bytes the scale is infinite.
+    // Also rejects NaN. After many zero bytes that continue the number, the scale is infinite.
     if (!Number.isSafeInteger(value)) throw new RangeError('a number is too large');
     if (byte < 0x80) return value;
     scale *= 0x80;
   }
 }
 
-/** Uses plain arithmetic, because a number may exceed 32 bits. */
+/** Uses arithmetic instead of bit operators, because a number may exceed 32 bits. */
 const zigzag = (value: number): number => (value >= 0 ? value * 2 : -value * 2 - 1);
 
 /** Writes a zigzag varint of Kafka's message format v2: a signed integer of at most 52 bits. */
@@ -67,12 +67,13 @@ export function varintSize(value: number): number {
   return size;
 }
 
-// Bounds-checked reader of zigzag varints and length-prefixed bytes, in plain arithmetic.
+// Bounds-checked reader of zigzag varints and length-prefixed bytes. Uses arithmetic instead of bit
+// operators.
 
-/** Shared, because an empty buffer needs more memory than a small batch. */
+/** Empty buffer, shared because each would need more memory than a small batch. */
 export const NO_BYTES: Buffer = Buffer.alloc(0);
 
-/** Error for bytes that are not a record. Its message never contains content. */
+/** Error for malformed binary data. Its message never contains content. */
 export class MalformedError extends Error {}
 
 export class VarintReader {
@@ -90,7 +91,7 @@ export class VarintReader {
     return this.#end - this.at;
   }
 
-  /** @throws MalformedError if the number has more than five bytes or is cut short */
+  /** @throws MalformedError if the number is cut off or has more than five bytes */
   varint(): number {
     if (this.at >= this.#end) throw new MalformedError('the data ends too early');
     const first = this.bytes[this.at] as number;
@@ -108,22 +109,23 @@ export class VarintReader {
     throw new MalformedError('a number of a record has more than five bytes');
   }
 
-  /** Reads an int64. It is exact up to 2^53; larger numbers are rounded to a double. */
+  /** Reads an int64. It is exact up to 2^53. Larger numbers are rounded to a double. */
   varlong(): number {
     const odd = this.at < this.#end && ((this.bytes[this.at] as number) & 1) === 1;
-    // Sums half of the zigzag number, because the whole number would be rounded from 2^52 on.
+    // Sums up half of the zigzag number. The whole number would be rounded from 2^52 on.
     let half = 0;
     for (let n = 0, scale = 0.5; n < 10; n++, scale *= 128) {
       if (this.at >= this.#end) throw new MalformedError('the data ends too early');
       const byte = this.bytes[this.at++] as number;
-      // Nine bytes hold 63 bits, so only one bit of the tenth is used. The lowest bit is the sign.
+      // Nine bytes hold 63 bits, so only one bit of the tenth byte is used. The lowest bit of the
+      // first is the sign.
       half += (byte & (n === 0 ? 0x7e : n === 9 ? 1 : 0x7f)) * scale;
       if (byte < 0x80) return odd ? -half - 1 : half;
     }
     throw new MalformedError('a number of a record has more than ten bytes');
   }
 
-  /** Reads again, exactly, the int64 at an offset that `varlong` has passed. */
+  /** Reads an int64 exactly, at an offset that `varlong` has already passed. */
   exactVarlong(from: number): bigint {
     let value = 0n;
     for (let at = from, shift = 0n; ; at++, shift += 7n) {
@@ -139,14 +141,14 @@ export class VarintReader {
     this.at += count;
   }
 
-  /** Skips a length and its bytes. @returns the length; negative means null, as in Java */
+  /** Skips a length and its bytes. @returns the length; a negative length means null, as in Java */
   part(): number {
     const length = this.varint();
     if (length > 0) this.skip(length);
     return length;
   }
 
-  /** Reads length-prefixed bytes as a view, without a copy. */
+  /** Reads length-prefixed bytes as a view. */
   view(): Buffer | null {
     const length = this.part();
     return length < 0 ? null : this.bytes.subarray(this.at - length, this.at);

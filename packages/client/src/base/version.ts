@@ -1,4 +1,7 @@
-/** Facts from the nearest package.json: the client package in a checkout, otherwise the installed package. */
+/**
+ * Version and repository from the nearest package.json: the client's in a checkout, otherwise the
+ * installed package's.
+ */
 import { readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { parseJson } from './json/parse-json.ts';
@@ -12,8 +15,8 @@ export const VERSION = version;
 /** User-Agent of every request. Application firewalls reject requests without one. */
 export const USER_AGENT = `content-review-connector/${VERSION}`;
 
-/** Address of the repository, defined only in package.json. */
+/** Address of the repository. Only package.json defines it. */
 export const REPOSITORY_URL = repository.url.replace(/^git\+|\.git$/g, '');
 
-/** Folder of the runbook pages. Alerts and the console's verdicts link to it. */
+/** Address of the folder with the runbook. Alerts and the console link to its pages. */
 export const RUNBOOK_URL = `${REPOSITORY_URL}/blob/main/docs/runbook/`;

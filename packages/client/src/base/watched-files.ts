@@ -3,16 +3,16 @@ import { readFile, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const MAX_BYTES = 1024 * 1024;
-/** Longest wait for a file system that hangs, if there is a previous value to use. */
+/** Maximum wait in ms for a file system that hangs, if there is an earlier value to use. */
 const MAX_READ_MS = 1_000;
 
 /** Returns the text of one of the files. @throws Error if it cannot be read */
 export type TextOf = (path: string) => string;
 
 /**
- * Value made from files, and made again when one of them changes. Symbolic links are followed, as
- * Kubernetes mounts require. While the files yield no usable value, the last good one is kept: not
- * every rotation is atomic.
+ * Value that is made from files, and made again when one of them changes. Follows symbolic links,
+ * as Kubernetes mounts require. While the files yield no usable value, the last usable one is kept,
+ * because not every rotation is atomic.
  */
 export class WatchedFiles<T> {
   readonly #paths: readonly string[];
@@ -22,8 +22,8 @@ export class WatchedFiles<T> {
   #reading: { readonly done: Promise<void>; readonly sinceMs: number } | undefined;
 
   /**
-   * @param make throws if the files yield no usable value
-   * @param onFailure receives the reason whenever the last good value is kept
+   * @param make makes the value; throws if the files yield no usable value
+   * @param onFailure receives the reason whenever the last usable value is kept
    */
   constructor(
     paths: readonly string[],
@@ -35,12 +35,12 @@ export class WatchedFiles<T> {
     this.#onFailure = onFailure;
   }
 
-  /** Value of the last successful read; undefined before the first. */
+  /** Value of the last successful read. undefined before the first. */
   get value(): T | undefined {
     return this.#made?.value;
   }
 
-  /** Makes the value from the current files. @throws what `make` throws */
+  /** Makes the value from the current files. @throws the error of `make` */
   readNow(): T {
     const states = this.#paths.map((path) => attempt(() => statSync(path)));
     const texts = this.#paths.map(
@@ -50,14 +50,15 @@ export class WatchedFiles<T> {
   }
 
   /**
-   * Returns the value, made again if a file or `extra` has changed. If there is a previous value,
-   * waits at most a second; if not, waits for the read. @throws what `make` throws, if there is no value yet
+   * Returns the value. Makes it again if a file or `extra` has changed. If there is an earlier
+   * value, waits at most a second; otherwise waits for the read. @throws the error of `make` if
+   * there is no value yet
    */
   async current(extra = ''): Promise<T> {
     this.#reading ??= { done: this.#read(extra), sinceMs: performance.now() };
     const { done, sinceMs } = this.#reading;
     if (this.#made === undefined) await done;
-    // All callers share one read and its deadline, so a read that hangs is waited for only once.
+    // All callers share one read and its deadline, so they wait only once for a read that hangs.
     const restMs = sinceMs + MAX_READ_MS - performance.now();
     if (restMs > 0) {
       const timer = new AbortController();
@@ -112,7 +113,7 @@ function attempt<R>(work: () => R): R | Error {
   }
 }
 
-/** Accepts only regular files: a pipe could be read once, and would block the next read. */
+/** Accepts only regular files. A pipe could be read only once, and would block the next read. */
 function problemWith(state: Stats | Error | undefined): Error | undefined {
   if (state === undefined || state instanceof Error) return state;
   if (state.isDirectory()) return new Error('it is a directory');

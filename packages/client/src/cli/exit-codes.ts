@@ -1,5 +1,3 @@
-import { getSystemErrorMessage } from 'node:util';
-
 /** Exit codes, one for each reaction that a caller may need. Scripts and platforms rely on them. */
 export const EXIT = {
   ok: 0,
@@ -26,7 +24,7 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   interrupted: 'ended by a signal; run: by a second one, at once',
 };
 
-/** Returns the table that `--help` shows. */
+/** Returns the table of exit codes for `--help`. */
 export function exitCodeTable(
   names: readonly (keyof typeof EXIT)[] = Object.keys(EXIT) as (keyof typeof EXIT)[],
 ): string {
@@ -34,11 +32,11 @@ export function exitCodeTable(
   return ['Exit codes:', ...rows].join('\n');
 }
 
-/** Failure of a command, with a message for people and the exit code. */
+/** Failure of a command, with an exit code and a message for people. */
 export class CommandFailed extends Error {
   readonly code: ExitCode;
 
-  /** @param code Default: invalid arguments or input. */
+  /** @param code default: invalid arguments or input */
   constructor(message: string, code: ExitCode = EXIT.usage) {
     super(message);
     this.name = new.target.name;
@@ -46,16 +44,10 @@ export class CommandFailed extends Error {
   }
 }
 
-/** Returns the cause of a failed system call, such as `no such file or directory`; for other errors their message. */
-export function systemReason(error: unknown): string {
-  const { errno, message } = error as NodeJS.ErrnoException;
-  return errno === undefined ? message : getSystemErrorMessage(errno);
-}
-
 /** Sent by Ctrl-C, by a supervisor, and by a terminal that closes. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Error for a command that a signal ended. It is the abort reason in `interruptible`. */
+/** Error of a command that a signal has ended. It is the abort reason in `interruptible`. */
 export class Interrupted extends CommandFailed {
   constructor() {
     super('Interrupted.', EXIT.interrupted);
@@ -63,8 +55,8 @@ export class Interrupted extends CommandFailed {
 }
 
 /**
- * Runs `work` with an AbortSignal that aborts at SIGINT, SIGTERM or SIGHUP, and with a promise of the name of that
- * signal. A second signal ends the process at once.
+ * Runs `work` with an AbortSignal that SIGINT, SIGTERM or SIGHUP aborts, and with a promise of that
+ * signal's name. A second signal ends the process at once.
  */
 export async function interruptible<T>(
   work: (signal: AbortSignal, interrupted: Promise<NodeJS.Signals>) => Promise<T>,
@@ -80,7 +72,8 @@ export async function interruptible<T>(
   try {
     return await work(stop.signal, promise);
   } finally {
-    // After a signal the listeners stay, because a second one without them would kill the process without an exit code.
+    // After a signal the listeners stay. Without them, a second signal would kill the process
+    // without an exit code.
     if (!stop.signal.aborted) for (const name of SIGNALS) process.off(name, onSignal);
   }
 }

@@ -2,11 +2,11 @@ import type { Writable } from 'node:stream';
 import { isatty } from 'node:tty';
 import { type EXIT, type ExitCode, exitCodeTable } from './exit-codes.ts';
 
-/** Name of the program, as installed by package.json. */
+/** Name of the program in package.json. */
 export const PROGRAM = 'content-review-connector';
 /**
- * Returns the part of a command's help that follows its options.
- * @param examples command lines, without the name of the program
+ * Returns the part of a command's help that follows the options.
+ * @param examples command lines without the program's name
  * @param codes names of the command's exit codes
  */
 export function helpText(
@@ -23,21 +23,21 @@ export function helpText(
 const STDOUT = 1;
 const STDERR = 2;
 
-/** Environment of a command, replaced in tests. */
+/** Environment of a command. Tests replace it. */
 export interface Io {
   readonly env: NodeJS.ProcessEnv;
   readonly outIsTerminal: boolean;
-  /** Columns of the terminal at standard error; undefined without a terminal that can move its cursor. */
+  /** Columns of the terminal at standard error. undefined if it is not a terminal that can move its cursor. */
   errColumns(): number | undefined;
   out(text: string): void;
   err(text: string): void;
-  /** Writes to standard output at its reader's speed. @returns false if the reader has closed it */
+  /** Writes to standard output, waiting for a slow reader. @returns false if the reader has closed it */
   data(bytes: Uint8Array): Promise<boolean>;
   /** Sets the exit code. */
   finish(code: ExitCode): void;
 }
 
-/** Destinations of text. A returned promise resolves when the text has left the process. */
+/** Destinations of text. A returned promise resolves once the text has left the process. */
 export interface Outlet
   extends Pick<Io, 'env'>,
     Partial<Omit<Io, 'env' | 'out' | 'err' | 'finish'>> {
@@ -47,7 +47,8 @@ export interface Outlet
 
 export const processOutlet: Outlet = {
   env: process.env,
-  // Not opened before there is text: opening a pipe makes it non-blocking, also for the log.
+  // Opened only when there is text to write. Opening a pipe makes it non-blocking, which would
+  // affect the log too.
   out: async (text) => void (await writeTo(process.stdout, text)),
   err: async (text) => void (await writeTo(process.stderr, text)),
   data: (bytes) => writeTo(process.stdout, bytes),
@@ -58,12 +59,12 @@ export const processOutlet: Outlet = {
 
 const ignored = () => {};
 
-/** Error codes of the first and of later writes to a reader that has closed the pipe. */
+/** Error codes of the first write, and of later writes, to a pipe that the reader has closed. */
 const READER_GONE: readonly unknown[] = ['EPIPE', 'ERR_STREAM_DESTROYED'];
 
-/** Writes to a stream. @returns false if the reader has closed it (`| head`), which leaves the exit code unchanged */
+/** Writes to a stream. @returns false if the reader has closed it (`| head`). That is not a failure of the command */
 function writeTo(stream: Writable, text: string | Uint8Array): Promise<boolean> {
-  // The callback receives the errors, but without a listener the stream would throw them as well.
+  // The callback receives errors. Without a listener, the stream would throw them as well.
   if (!stream.listeners('error').includes(ignored)) stream.on('error', ignored);
   return new Promise((resolve, reject) => {
     stream.write(text, (error) => {

@@ -1,8 +1,9 @@
-import { CommandFailed, EXIT, systemReason } from './exit-codes.ts';
+import { systemReason } from '../base/shown-text.ts';
+import { CommandFailed, EXIT } from './exit-codes.ts';
 import type { Io } from './io.ts';
 import { printable, printableLines } from './text.ts';
 
-/** Waits for a write. @throws CommandFailed for a system error; any other error unchanged. */
+/** Waits for a write. @throws CommandFailed for a system error, and any other error unchanged */
 export async function writing<T>(target: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -14,8 +15,9 @@ export async function writing<T>(target: string, work: Promise<T>): Promise<T> {
 }
 
 /**
- * Returns a function that writes bytes to standard output, and resolves to false if the reader has closed it. For a terminal,
- * control characters are escaped, because content must not control it.
+ * Returns a function that writes bytes to standard output. It resolves to false if the reader has
+ * closed it. For a terminal, escapes control characters, because content must not control the
+ * terminal.
  */
 export function standardOutput(io: Io): (bytes: Uint8Array) => Promise<boolean> {
   const decoder = new TextDecoder();

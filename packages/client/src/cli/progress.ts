@@ -1,22 +1,22 @@
 import type { Io } from './io.ts';
 import { printable } from './text.ts';
 
-/** Interval between updates at a terminal, ms. */
+/** Interval between updates on a terminal, in ms. */
 const REDRAW_MS = 100;
-/** Interval between lines elsewhere, ms. A shorter command prints none. */
+/** Interval between lines on other outputs, in ms. A command that takes less prints none. */
 const LINE_MS = 10_000;
 const BAR_CELLS = 24;
 const MAX_LINE = 400;
 const TO_LINE_START = '\r\u001b[K';
 
-/** Progress of a command on standard error: at a terminal one line that is overwritten, elsewhere a line every ten seconds. */
+/** Progress of a command on standard error: one line that is overwritten on a terminal, else one every ten seconds. */
 export class CommandProgress {
   readonly #io: Io;
   readonly #nowMs: () => number;
   #shownMs: number;
   #isDrawn = false;
 
-  /** @param nowMs reads the monotonic clock */
+  /** @param nowMs returns the time of the monotonic clock in ms */
   constructor(io: Io, nowMs: () => number = () => performance.now()) {
     this.#io = io;
     this.#nowMs = nowMs;
@@ -41,14 +41,14 @@ export class CommandProgress {
     this.#shownMs = this.#nowMs();
   }
 
-  /** Clears the progress line at a terminal. */
+  /** Clears the progress line on a terminal. */
   clear(): void {
     if (this.#isDrawn) this.#io.err(TO_LINE_START);
     this.#isDrawn = false;
   }
 }
 
-/** Returns a bar: `[######------]  50 %`. */
+/** Returns a progress bar such as `[######------]  50 %`. */
 export function bar(done: number, total: number): string {
   const share = total === 0 ? 1 : Math.min(1, done / total);
   const filled = Math.floor(share * BAR_CELLS);
@@ -56,7 +56,7 @@ export function bar(done: number, total: number): string {
   return `[${'#'.repeat(filled).padEnd(BAR_CELLS, '-')}] ${percent} %`;
 }
 
-/** Returns a size in decimal units: `84.0 MB`. */
+/** Returns a size in decimal units, such as `84.0 MB`. */
 export function size(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   const power = Math.max(0, Math.min(4, Math.floor(Math.log10(bytes) / 3)));

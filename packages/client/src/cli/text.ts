@@ -1,6 +1,6 @@
 /**
- * Text for people. In external text, characters that move a terminal's cursor or change its colours or text direction are
- * escaped.
+ * Text for people. In external text, characters are escaped that move a terminal's cursor, or
+ * change its colours or text direction.
  */
 
 import { escapeUnprintable } from '../base/shown-text.ts';
@@ -8,7 +8,7 @@ import { escapeUnprintable } from '../base/shown-text.ts';
 const DEFAULT_MAX = 200;
 const MAX_SENTENCE = 2_000;
 
-/** Returns one value on one line, cut to `max` characters. */
+/** Returns a value on one line, cut to `max` characters. */
 export function printable(text: string, max = DEFAULT_MAX): string {
   const characters = Array.from(text.slice(0, 2 * max + 2));
   const short = characters.length > max ? `${characters.slice(0, max).join('')}…` : text;
@@ -18,7 +18,7 @@ export function printable(text: string, max = DEFAULT_MAX): string {
 /** Returns a sentence on one line, cut to 2,000 characters. */
 export const sentence = (text: string): string => printable(text, MAX_SENTENCE);
 
-/** Returns a whole text with its line ends. */
+/** Returns a text of several lines, with its line ends. */
 export function printableLines(text: string): string {
   return text.split('\n').map(escapeUnprintable).join('\n');
 }
@@ -28,12 +28,12 @@ export function printableJson(json: string): string {
   return escapeUnprintable(json);
 }
 
-/** Cell of a table: a text, a count, or nothing (`-`). Offsets are texts, so that they can be copied without separators. */
+/** Cell of a table: a string, a count, or null (`-`). Offsets are strings, because separators would hinder copying. */
 export type TableCell = string | number | null;
 
 const GAP = '   ';
 
-/** Returns the lines of a table. Columns of counts and percentages are aligned to the right. */
+/** Returns the lines of a table. Columns with counts or percentages are aligned to the right. */
 export function table(heads: readonly string[], rows: readonly (readonly TableCell[])[]): string {
   const lines = [heads, ...rows.map((row) => row.map(cellText))];
   const columns = heads.map((_, column) => {
@@ -58,7 +58,7 @@ export function table(heads: readonly string[], rows: readonly (readonly TableCe
 const cellText = (cell: TableCell): string =>
   cell === null ? '-' : typeof cell === 'number' ? grouped(cell) : printable(cell);
 
-/** Returns one line per fact, without the empty facts. */
+/** Returns a line for each fact that is not empty. */
 export function facts(
   pairs: Readonly<Record<string, string>> | readonly (readonly [string, string])[],
   indent = '',
@@ -71,7 +71,7 @@ export function facts(
     .join('');
 }
 
-/** Returns the time since a moment, in its two largest units: `42s`, `3m10s`, `2d4h`. */
+/** Returns the time since a moment in its two largest units, such as `42s`, `3m10s` or `2d4h`. */
 export function ago(ms: number, nowMs: number): string {
   const seconds = Math.max(0, Math.floor((nowMs - ms) / 1_000));
   const amounts: [number, string][] = [
@@ -90,13 +90,13 @@ export function instant(ms: number): string {
   return Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : String(ms);
 }
 
-/** Returns a number with separators: `2,000`. */
+/** Returns a number with separators, such as `2,000`. */
 export const grouped = (count: number): string => count.toLocaleString('en-US');
 
-/** Returns a share as a percentage: `66.7 %`. */
+/** Returns a share as a percentage, such as `66.7 %`. */
 export const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 
-/** Returns a number with its noun: `1 row`, `2,000 rows`. */
+/** Returns a number with its noun, such as `1 row` or `2,000 rows`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${grouped(count)} ${count === 1 ? one : many}`;
 }

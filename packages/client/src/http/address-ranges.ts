@@ -1,14 +1,14 @@
 /**
- * Network ranges of IP addresses, from IANA's registries of special-purpose addresses. An address
- * from outside must be `public`, unless the configuration allows it, or no connection to it is made
+ * Network ranges of IP addresses, from IANA's registries of special-purpose addresses. A connection
+ * to an address from outside is made only if the address is `public` or the configuration allows it
  * (docs/service-security.md).
  */
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
-/** Special ranges. The first match is used, because cloud credentials may lie within a private range. */
+/** Special ranges. The first match applies, because an address for cloud credentials may be in a private range. */
 const SPECIAL = {
   /**
-   * Link-local addresses, where clouds serve credentials, and the other fixed addresses that they use
+   * Link-local addresses, where clouds serve credentials, and other fixed addresses that clouds use
    * for this: Azure (168.63.129.16), Oracle (192.0.0.192), Alibaba (100.100.100.200), Amazon
    * (fd00:ec2::/32), Google (fd20:ce::254) and Scaleway (fd00:42::42).
    */
@@ -31,16 +31,16 @@ const SPECIAL = {
 
 export type AddressRange = keyof typeof SPECIAL | 'public';
 
-/** Prefixes of IPv4 in IPv6: mapped and NAT64 addresses. Both are checked as their IPv4 address. */
+/** Prefixes of IPv6 addresses that contain an IPv4 address (mapped, NAT64). The IPv4 address is checked. */
 const EMBEDDING = ['::ffff:', '64:ff9b::'];
 
 const LISTS = Object.entries(SPECIAL).map(([range, cidrs]) => {
   return { range: range as AddressRange, list: addressSet(cidrs) };
 });
-/** Global unicast, and all of IPv4 as embedded in IPv6. Other IPv6 addresses are unassigned. */
+/** Global unicast, and all of IPv4 in its form embedded in IPv6. Other IPv6 addresses are not assigned. */
 const PUBLIC = addressSet(['2000::/3', '0.0.0.0/0']);
 
-/** Returns the range of an address. @throws TypeError if the text is not an IP address */
+/** Returns the range of an address. @throws TypeError if the string is not an IP address */
 export function rangeOf(address: string): AddressRange {
   const plain = withoutZone(address);
   if (isIP(plain) === 0) throw new TypeError('not an IP address');
@@ -48,7 +48,7 @@ export function rangeOf(address: string): AddressRange {
   return special?.range ?? (contains(PUBLIC, plain) ? 'public' : 'reserved');
 }
 
-/** Returns why a text is not an IP address or range (`10.0.0.0/8`); undefined if it is one. */
+/** Returns why a string is not an IP address or a range such as `10.0.0.0/8`, or undefined if it is one. */
 export function problemWithCidr(text: string): string | undefined {
   const [, address = '', prefix] = /^([^/%]*)(?:\/(0|[1-9]\d{0,2}))?$/.exec(text) ?? [];
   const family = isIP(address);
@@ -57,7 +57,7 @@ export function problemWithCidr(text: string): string | undefined {
   return Number(prefix ?? 0) <= bits ? undefined : `the number after / must be from 0 to ${bits}`;
 }
 
-/** Set of addresses and ranges, with the IPv4 ones also in their form embedded in IPv6. */
+/** Returns a set of addresses and ranges. IPv4 ones are added in their form embedded in IPv6 too. */
 export function addressSet(cidrs: readonly string[]): BlockList {
   const list = new BlockList();
   for (const cidr of cidrs) {
@@ -71,7 +71,7 @@ export function addressSet(cidrs: readonly string[]): BlockList {
   return list;
 }
 
-/** Returns whether a set contains an address in any notation. */
+/** Returns true if a set contains an address, in any notation. */
 export function contains(set: BlockList, address: string): boolean {
   const plain = withoutZone(address);
   return set.check(plain, isIPv4(plain) ? 'ipv4' : 'ipv6');

@@ -1,4 +1,4 @@
-/** Decompression of bodies: storages return files as stored, and some gateways compress every response. */
+/** Decompression of bodies. Storages return files as they were stored, and some gateways compress every response. */
 import { pipeline, type Readable, type Transform } from 'node:stream';
 import {
   createBrotliDecompress,
@@ -8,7 +8,7 @@ import {
 } from 'node:zlib';
 import { NetworkError } from './network-error.ts';
 
-/** Size below which the growth is not checked: a small file of zeros is not an attack. */
+/** Size below which growth is not checked, because a small file of zeros is not an attack. */
 const JUDGED_FROM_BYTES = 1024 * 1024;
 
 type Decompressor = Transform & { readonly bytesWritten: number };
@@ -22,12 +22,13 @@ const DECOMPRESSORS: Readonly<Record<string, () => Decompressor>> = {
 };
 
 /**
- * Values of Content-Encoding that change no bytes. Chunks of a signed upload are joined when stored, but
- * S3-compatible storages may keep `aws-chunked`. A charset is a mistake there, but changes nothing either.
+ * Values of Content-Encoding that change no bytes. A storage joins the chunks of a signed upload,
+ * but S3-compatible ones may keep `aws-chunked` in the header. A charset is a mistake there, but
+ * changes no bytes either.
  */
 const PLAIN = new Set(['', 'identity', 'aws-chunked', 'utf-8']);
 
-/** Returns the codings of a body, in lower case. */
+/** Returns the content codings of a body in lower case. */
 function encodingsOf(header = ''): string[] {
   return header
     .split(',')
@@ -41,8 +42,9 @@ interface BodyLimits {
   /** Maximum growth factor of a compressed body, checked after the first MiB. */
   readonly maxRatio: number;
   /**
-   * Base of the time that the reader may wait for the body in total; the received size at `bytesPerSecond` is added.
-   * Each byte restarts the silence timeout, so without this limit a slow drip would never end.
+   * Base of the total time for which the reader may wait for the body. The time for the received
+   * bytes at `bytesPerSecond` is added. Each byte restarts the silence timeout, so without this
+   * limit a slow drip would never end.
    */
   readonly graceMs: number;
   readonly bytesPerSecond: number;
@@ -50,10 +52,10 @@ interface BodyLimits {
 
 /**
  * Yields the decompressed bytes of a body in chunks. Leaving the loop early destroys `body`.
- * Decompression happens on demand, so bytes above the limit never use memory.
+ * Decompression happens on demand, so bytes above the limit take no memory.
  * @throws NetworkError: `blocked` for an unknown encoding or a body above the limits; `bad_answer`
- * for invalid data; `reset` for an early end; `body_timeout` if it is too slow. Errors of `body` are
- * thrown unchanged.
+ * for invalid data; `reset` if the body ends early; `body_timeout` if it is too slow. Errors of
+ * `body` are thrown unchanged
  */
 export async function* plainBytes(
   body: Readable,
@@ -65,11 +67,11 @@ export async function* plainBytes(
     encoding !== undefined && Object.hasOwn(DECOMPRESSORS, encoding)
       ? DECOMPRESSORS[encoding]
       : undefined;
-  // Nested encodings multiply their ratios, and no storage uses them.
+  // Nested encodings are refused: their growth factors multiply, and no storage uses them.
   if (more.length > 0 || (encoding !== undefined && create === undefined))
     throw new NetworkError('blocked', 'UNKNOWN_CONTENT_ENCODING');
   const decompressor = create?.();
-  // The callback only keeps the pipeline from throwing: the loop below receives the same error.
+  // The empty callback prevents the pipeline from throwing. The loop below receives the same error.
   if (decompressor !== undefined) pipeline(body, decompressor, () => {});
 
   let bytes = 0;
@@ -98,10 +100,10 @@ export async function* plainBytes(
     }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    // An error of zlib, brotli or zstd also ends a body that was still arriving.
+    // An error of zlib, brotli or zstd also ends a body that is still arriving.
     const isOfBody = error === body.errored && !/^(?:Z_|ERR__|ZSTD_)/.test(code);
     if (decompressor === undefined || error instanceof NetworkError || isOfBody) throw error;
-    // zlib's code for an early end.
+    // zlib's code for data that ends early.
     if (code === 'Z_BUF_ERROR') throw new NetworkError('reset', code);
     throw new NetworkError('bad_answer', /^Z_[A-Z_]+$/.test(code) ? code : 'BAD_COMPRESSION');
   } finally {

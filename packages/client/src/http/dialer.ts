@@ -1,4 +1,4 @@
-/** Connections: checks addresses at the last moment, and applies proxies and certificates. */
+/** Opens connections. Checks the address just before connecting, and applies proxies and certificates. */
 import { type LookupAddress, lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { buildConnector, type Dispatcher } from 'undici';
@@ -7,16 +7,16 @@ import type { ProxyFor, ProxyServer } from './proxy.ts';
 import type { TlsContext } from './tls-files.ts';
 import { bracketed } from './web-address.ts';
 
-/** Addresses of a name, as node:dns returns them with `all`. */
+/** Name lookup that returns all addresses, like node:dns with `all`. */
 export type LookupAll = (
   host: string,
   options: { readonly all: true },
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/** Properties of the connections of a pool. */
+/** Network settings of a pool's connections. */
 export interface HttpNetwork {
-  /** Returns whether a host may be reached at an address. Default: always. */
+  /** Returns true if a host may be reached at an address. Default: always. */
   readonly allowsAddress?: (host: string, address: string) => boolean;
   readonly proxyFor: ProxyFor;
   readonly tls: TlsContext | undefined;
@@ -27,14 +27,14 @@ export interface HttpNetwork {
 
 interface DialerOptions extends Omit<HttpNetwork, 'proxyTls'> {
   readonly timeoutMs: number;
-  /** Connections to proxies, for tunnels to https addresses. */
+  /** Pool of connections to proxies, for tunnels to https addresses. */
   readonly proxies?: Dispatcher;
 }
 
 export function dialer(options: DialerOptions): buildConnector.connector {
   const { allowsAddress = () => true, lookup = systemLookup as LookupAll, timeoutMs } = options;
   const checked = checkedLookup(allowsAddress, lookup);
-  /** Connector of the current TLS context. It caches sessions, which must not outlive the certificates. */
+  /** Connector for the current TLS context. It caches sessions, which must not outlive the certificates. */
   let built: { readonly context: unknown; readonly connect: buildConnector.connector } | undefined;
 
   const connectorNow = async (): Promise<buildConnector.connector> => {
@@ -54,7 +54,7 @@ export function dialer(options: DialerOptions): buildConnector.connector {
   /** @throws NetworkError */
   const tunnelTo = async (target: buildConnector.Options): Promise<Socket | undefined> => {
     const { hostname, protocol, host = hostname, port } = target;
-    // An IP address needs no lookup, so it is checked here.
+    // An IP address is checked here, because it has no lookup.
     if (isIP(hostname) !== 0 && !allowsAddress(hostname, hostname)) throw notPublic();
     const proxy = protocol === 'https:' ? options.proxyFor(new URL(`https://${host}`)) : undefined;
     if (proxy === undefined || options.proxies === undefined) return undefined;
@@ -70,7 +70,7 @@ export function dialer(options: DialerOptions): buildConnector.connector {
   };
 }
 
-/** Looks a name up once per connection, and returns only allowed addresses: those checked are those connected to. */
+/** Looks up a name once per connection. Returns only allowed addresses, and the connection uses one of these. */
 function checkedLookup(
   allows: (host: string, address: string) => boolean,
   lookup: LookupAll,
@@ -111,7 +111,7 @@ async function tunnel(
   throw new NetworkError('proxy_failed', `HTTP_${statusCode}`);
 }
 
-/** Returns the headers with the proxy's credentials. */
+/** Returns the headers that contain the proxy's credentials. */
 export function proxyHeaders({ credentials }: ProxyServer): Record<string, string> {
   if (credentials === undefined) return {};
   return { 'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}` };

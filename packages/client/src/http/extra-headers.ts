@@ -1,25 +1,25 @@
-/** Additional headers that a storage requires (Azure: `x-ms-blob-type: BlockBlob`). Values may be secret. */
+/** Additional headers that a storage may require (Azure: `x-ms-blob-type: BlockBlob`). Their values may be secret. */
 import { err, ok, type Result } from '../base/result.ts';
 
-/** Values of headers. A function is called for each request. */
+/** Header values by name. A function is called for each request. */
 export type ExtraHeaders = Readonly<Record<string, string | (() => string | Promise<string>)>>;
 
-/** Headers that follow from the request, belong to one connection, or must never reach a storage. */
+/** Names that may not be used: they follow from the request or the connection, or must not reach a storage. */
 const RESERVED =
   /^(authorization|proxy-.*|cookie|host|connection|keep-alive|te|trailer|upgrade|expect|transfer-encoding|content-(length|type|encoding|range)|range)$/i;
 
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** Characters of a value: RFC 9110, section 5.5. */
+/** Characters allowed in a value: RFC 9110, section 5.5. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Returns why a name cannot be an extra header; undefined if it can. */
+/** Returns why a name cannot be an extra header, or undefined if it can. */
 export function problemWithExtraHeader(name: string): string | undefined {
   if (!NAME.test(name)) return 'not the name of a header';
   if (!RESERVED.test(name)) return undefined;
   return 'reserved header: it follows from the request, or is not allowed for a storage';
 }
 
-/** @throws TypeError with the name of an invalid header */
+/** @throws TypeError whose message contains the name of the invalid header */
 export function checkedHeaders(headers: ExtraHeaders): ExtraHeaders {
   for (const [name, value] of Object.entries(headers)) {
     const isUnfit = typeof value === 'string' && !VALUE.test(value);
@@ -30,7 +30,7 @@ export function checkedHeaders(headers: ExtraHeaders): ExtraHeaders {
   return headers;
 }
 
-/** Returns the headers with their current values, or the name of a header without a valid value. */
+/** Returns the headers with their current values, or the name of a header that has no valid value. */
 export async function currentHeaders(
   headers: ExtraHeaders,
 ): Promise<Result<Record<string, string>>> {

@@ -1,4 +1,4 @@
-/** HTTP over a keep-alive pool: a wrapper of undici that never shows text of its errors. */
+/** HTTP with a keep-alive pool: a wrapper around undici that never shows the text of undici's errors. */
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
 import { abortable } from '../base/abortable.ts';
@@ -8,19 +8,19 @@ import { dialer, type HttpNetwork, proxyHeaders } from './dialer.ts';
 import { NetworkError, networkError } from './network-error.ts';
 import type { ProxyFor } from './proxy.ts';
 
-/** Maximum size of a response body as text; larger than any error page or decision. */
+/** Maximum size of a response body that is read as text. It is larger than any error page or decision. */
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
-/** Maximum size of all response headers. Storages send a few hundred bytes. */
+/** Maximum size of all response headers together. Storages send a few hundred bytes. */
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Maximum bytes of an unwanted body to read so that its connection can be reused. A longer body closes it. */
+/** Maximum bytes of an unwanted body to read so that its connection can be reused. For a longer one, it is closed. */
 const MAX_DISCARDED_BYTES = 64 * 1024;
 
 export interface HttpTimeouts {
-  /** Timeout of name lookup, TCP and TLS together. */
+  /** Timeout for name lookup, TCP and TLS together. */
   readonly connectTimeoutMs: number;
   /** Timeout from the start of sending to the end of the response headers. */
   readonly headersTimeoutMs: number;
-  /** Longest silence within a download; for API responses, the timeout of the whole body. */
+  /** Maximum silence within a download. For API responses, timeout for the whole body. */
   readonly bodyTimeoutMs: number;
 }
 
@@ -30,32 +30,32 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** A stream needs a `content-length` header, because storages reject chunked uploads. */
   readonly body?: Buffer | Readable;
-  /** Overrides the pool's timeout. */
+  /** Replaces the pool's headersTimeoutMs. */
   readonly headersTimeoutMs?: number;
-  /** Called when sending begins. After that the server may have acted on the request. */
+  /** Called when sending begins. From then on, the server may have acted on the request. */
   readonly onSent?: () => void;
 }
 
 export interface HttpAnswer {
   readonly status: number;
-  /** Returns a header by its lower-case name. Several values are joined. */
+  /** Returns a header by its lower-case name. If it has several values, they are joined. */
   header(name: string): string | undefined;
-  /** Body as it arrives, still encoded. It throws undici's own errors (see `networkError`). */
+  /** The body as it arrives, still encoded. Throws undici's own errors (see `networkError`). */
   readonly body: Readable;
-  /** The whole body as text. @throws NetworkError, or the signal's reason */
+  /** Returns the whole body as text. @throws NetworkError, or the signal's reason */
   text(): Promise<string>;
-  /** Discards the body. The connection is kept if the rest is short and arrives soon. Never throws. */
+  /** Discards the body. The connection is kept if the rest of the body is short and arrives soon. Never throws. */
   discard(): void;
 }
 
 export class HttpPool {
   readonly #agent: WatchedAgent;
-  /** Connections to proxies, for tunnels and for plain http requests. */
+  /** Pool of connections to proxies, for tunnels and for plain http requests. */
   readonly #proxies: WatchedAgent;
   readonly #timeouts: HttpTimeouts;
   readonly #proxyFor: ProxyFor;
 
-  /** @param maxConnections limit per origin; further requests wait for a free connection */
+  /** @param maxConnections maximum per origin; further requests wait for a free connection */
   constructor(timeouts: HttpTimeouts, maxConnections: number, network: HttpNetwork) {
     this.#timeouts = timeouts;
     this.#proxyFor = network.proxyFor;
@@ -64,16 +64,18 @@ export class HttpPool {
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: timeouts.headersTimeoutMs,
       bodyTimeout: timeouts.bodyTimeoutMs,
-      // Shorter than the idle limit of common load balancers, so that this side closes first.
+      // Shorter than the idle timeout of common load balancers, so that this side closes first.
       keepAliveTimeout: 30_000,
       keepAliveMaxTimeout: 300_000,
-      // Presigned storage was tested with HTTP/1.1. A slow response must not delay another.
+      // Presigned storage is tested with HTTP/1.1. Without pipelining, a slow response delays no
+      // other.
       pipelining: 1,
       allowH2: false,
     };
     const timeoutMs = timeouts.connectTimeoutMs;
     const toProxies = dialer({ timeoutMs, proxyFor: () => undefined, tls: network.proxyTls });
-    // undici passes the Host header as server name. With an empty one the dialer uses the proxy's name.
+    // undici passes the Host header as server name. If it is empty, the dialer uses the proxy's
+    // name.
     const connect: typeof toProxies = (target, callback) =>
       toProxies({ ...target, servername: '' }, callback);
     this.#proxies = new WatchedAgent({ ...options, connect });
@@ -84,9 +86,9 @@ export class HttpPool {
   }
 
   /**
-   * Sends one request and resolves when the response headers have arrived. Does not follow redirects
-   * or retry.
-   * @throws NetworkError; or the signal's reason, immediately
+   * Sends one request, and resolves once the response headers have arrived. Follows no redirects,
+   * and does not retry.
+   * @throws NetworkError, or the signal's reason at once
    */
   async send(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
     signal.throwIfAborted();
@@ -115,7 +117,8 @@ export class HttpPool {
         onStart,
       };
       const answer = agent.request(options);
-      // undici lets an aborted request wait for the connection; here the abort takes effect at once.
+      // undici lets an aborted request wait for its connection. Here the abort takes effect at
+      // once.
       const { statusCode, headers, body } = await abortable(answer, signal, dropBody);
       if (agent === this.#proxies && statusCode === 407) {
         dropBody({ body });
@@ -142,12 +145,12 @@ export class HttpPool {
     }
   }
 
-  /** Routes a request: an http proxy receives the whole address as target, https goes through a tunnel. */
+  /** Routes a request. An http proxy receives the whole address as target; https requests use a tunnel. */
   async #route({ url, headers: given }: HttpRequest) {
     const has = (wanted: string) =>
       Object.keys(given).some((name) => name.toLowerCase() === wanted);
     const headers = {
-      // Without the header, any coding would be acceptable.
+      // Without this header, the server may use any coding.
       ...(!has('accept-encoding') && { 'accept-encoding': 'identity' }),
       ...(!has('user-agent') && { 'user-agent': USER_AGENT }),
       ...given,
@@ -160,19 +163,19 @@ export class HttpPool {
       origin: proxy.url.origin,
       path: url.origin + path,
       headers: { ...headers, host: url.host, ...proxyHeaders(proxy) },
-      // The same for all requests, because undici opens a new connection for a different name.
+      // One name for all requests, because undici would open a new connection for a different one.
       servername: proxy.url.hostname,
     };
   }
 
-  /** Ends every exchange in flight with an AbortError and closes the connections. Can be called repeatedly. */
+  /** Ends every exchange in flight with an AbortError, and closes the connections. Idempotent. */
   async close(): Promise<void> {
     const agents = [this.#agent, this.#proxies];
     await Promise.all(agents.map((agent) => (agent.destroyed ? undefined : agent.destroy())));
   }
 }
 
-/** Options of a request, with a function that is called when writing begins. */
+/** Options of a request, with a callback for the time when writing begins. */
 type WatchedOptions = Dispatcher.RequestOptions & {
   readonly onStart?: (controller: Dispatcher.DispatchController) => void;
 };
@@ -195,7 +198,7 @@ function dropBody({ body }: { readonly body: Readable }): void {
   body.on('error', () => {}).destroy();
 }
 
-/** Reads a body as text, and decompresses it if a gateway compressed it unasked. @param maxMs limit for the whole body */
+/** Reads a body as text, decompressed, because gateways may compress unasked. @param maxMs limit for the whole body */
 async function readText(
   body: Readable,
   encoding: string | undefined,

@@ -1,11 +1,11 @@
 import { errors } from 'undici';
 
-/** Reasons for a missing or incomplete response. A closed list, so that they can label metrics. */
+/** Reasons for a missing or incomplete response. The list is closed, so the reasons can be metric labels. */
 export type NetworkFailure =
-  /** Name lookup or TCP failed; nothing was sent. */
+  /** Name lookup or TCP failed. Nothing was sent. */
   | 'connect_failed'
   | 'connect_timeout'
-  /** Certificate or handshake failed; nothing was sent. */
+  /** The certificate or the handshake failed. Nothing was sent. */
   | 'tls_failed'
   | 'headers_timeout'
   | 'body_timeout'
@@ -15,12 +15,12 @@ export type NetworkFailure =
   | 'bad_answer'
   /** The request cannot be sent, for example because of a line break in a header. */
   | 'bad_request'
-  /** The proxy could not be reached, or did not pass the request on. Nothing was sent. */
+  /** The proxy could not be reached, or did not forward the request. Nothing was sent. */
   | 'proxy_failed'
-  /** Refused on this side because of an address or the size of a response (docs/service-security.md). */
+  /** Refused by this client because of an address or the size of a response (docs/service-security.md). */
   | 'blocked';
 
-/** Failure below HTTP, with only what may be shown: the original error contains addresses and headers. */
+/** Failure below HTTP. It has only what may be shown, because the original error contains addresses and headers. */
 export class NetworkError extends Error {
   override readonly name = 'NetworkError';
   readonly failure: NetworkFailure;
@@ -46,13 +46,13 @@ const BY_CODE: Readonly<Record<string, NetworkFailure>> = {
 };
 
 const TLS = /^(EPROTO$|ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HOSTNAME_)/;
-/** In TLS 1.3 a missing client certificate is reported only after the request was sent. */
+/** Codes of TLS alerts. In TLS 1.3, a missing client certificate is reported only after the request was sent. */
 const TLS_ALERT = /^ERR_SSL_\w*ALERT_/;
 
-/** Progress of an exchange. `sent`: sending on a connection had begun. */
+/** Progress of an exchange. `sent` means that sending on a connection had begun. */
 export type ExchangeStage = 'connecting' | 'sent' | 'body';
 
-/** Converts an error of undici. Returns an AbortError if our own close() ended the request. */
+/** Converts an error of undici. Returns an AbortError if `close()` of this client ended the request. */
 export function networkError(error: unknown, stage: ExchangeStage): NetworkError | DOMException {
   if (error instanceof NetworkError) return error;
   const code = shownErrorCode(error);
@@ -65,12 +65,12 @@ export function networkError(error: unknown, stage: ExchangeStage): NetworkError
   if (stage === 'connecting') {
     return new NetworkError(TLS.test(code) ? 'tls_failed' : 'connect_failed', code);
   }
-  // Within a body, a parser error means that it ended early.
+  // Within a body, a parser error means that the body ended early.
   const isNotHttp = stage === 'sent' && error instanceof errors.HTTPParserError;
   return new NetworkError(isNotHttp ? 'bad_answer' : 'reset', code);
 }
 
-/** Returns the error code of Node or undici, if it has the form of one. */
+/** Returns the error code of Node or undici, or UNKNOWN if the code does not look like one. */
 export function shownErrorCode(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return /^[A-Z][A-Z0-9_]{0,63}$/.test(code) ? code : 'UNKNOWN';

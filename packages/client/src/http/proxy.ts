@@ -1,33 +1,35 @@
-/** Proxies of requests, from the environment: HTTPS_PROXY, HTTP_PROXY, NO_PROXY. */
+/** Proxies for requests, configured in the environment: HTTPS_PROXY, HTTP_PROXY, NO_PROXY. */
 import { isIP } from 'node:net';
 import { err, ok, type Result } from '../base/result.ts';
 import { addressSet, contains, problemWithCidr } from './address-ranges.ts';
 import { hostOf, isLoopbackHost, matchesHost, parseHostPattern } from './web-address.ts';
 
 export interface ProxyServer {
-  /** http(s) address without credentials. */
+  /** Address with http or https, without credentials. */
   readonly url: URL;
-  /** `user:password`. */
+  /** Credentials in the form `user:password`. */
   readonly credentials?: string | undefined;
 }
 
-/** Proxies for https and for http addresses. */
+/** Proxies for https addresses and for http addresses. */
 export interface ProxyRules {
   readonly https?: ProxyServer | undefined;
   readonly http?: ProxyServer | undefined;
-  /** Hosts that are reached directly, in the notation of NO_PROXY. */
+  /** Hosts to reach directly, in the notation of NO_PROXY. */
   readonly noProxy: readonly string[];
 }
 
-/** Returns the proxy for an address; undefined for a direct connection. */
+/** Returns the proxy for an address, or undefined for a direct connection. */
 export type ProxyFor = (target: URL) => ProxyServer | undefined;
 
 type ProxyEnvironment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the variables as curl and Go do: lower-case names have precedence, and a proxy without a scheme
- * is an http one. HTTP_PROXY is ignored in a CGI process, where any client can set it with a header.
- * @throws TypeError with the name of the variable, never its value, which may contain a password
+ * Reads the variables like curl and Go: lower-case names have precedence, and a proxy without a
+ * scheme is an http proxy. HTTP_PROXY is ignored in a CGI process, where any client can set it with
+ * a header.
+ * @throws TypeError with the name of the variable, but never its value, which may contain a
+ * password
  */
 export function proxyFromEnvironment(env: ProxyEnvironment): ProxyRules {
   const read = (name: string): ProxyServer | undefined => {
@@ -44,12 +46,12 @@ export function proxyFromEnvironment(env: ProxyEnvironment): ProxyRules {
   };
 }
 
-/** Parses the address of a proxy. Its percent-encoded user and password become the credentials. */
+/** Parses a proxy's address. The percent-encoded user and password become the credentials. */
 function parseProxy(written: string): Result<ProxyServer> {
   const url = URL.parse(written.includes('://') ? written : `http://${written}`);
   if (url === null || url.hostname === '') return err('not the address of a proxy');
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    return err('the address of a proxy begins with http:// or https://');
+    return err('the address of a proxy must begin with http:// or https://');
   }
   const { username, password } = url;
   if (username === '' && password === '') return ok({ url });
@@ -65,7 +67,7 @@ function parseProxy(written: string): Result<ProxyServer> {
   }
 }
 
-/** Returns the choice of proxies. This machine is never reached through one. */
+/** Returns a function that chooses the proxy. This machine is never reached through a proxy. */
 export function proxyChooser({ https, http, noProxy }: ProxyRules): ProxyFor {
   const isDirect = exceptions(noProxy);
   return (target) => {
@@ -74,13 +76,13 @@ export function proxyChooser({ https, http, noProxy }: ProxyRules): ProxyFor {
   };
 }
 
-/** Parses NO_PROXY: `example.com` and `.example.com` include all subdomains, `*` every host; also IP addresses and ranges. */
+/** Parses NO_PROXY: `example.com` and `.example.com` include subdomains, `*` is every host. IPs and ranges work too. */
 function exceptions(noProxy: readonly string[]): (target: URL) => boolean {
   if (noProxy.includes('*')) return () => true;
   const networks = addressSet(noProxy.filter((entry) => problemWithCidr(entry) === undefined));
   const patterns = noProxy.flatMap((entry) => {
     const pattern = parseHostPattern(entry.replace(/^\*?\./, ''));
-    // Invalid entries are ignored, as in other programs that read the variable.
+    // Invalid entries are ignored, as in other programs that read NO_PROXY.
     if (!pattern.ok) return [];
     const below = { ...pattern.value, below: true };
     return entry.startsWith('*.') ? [below] : [pattern.value, below];

@@ -1,6 +1,6 @@
 /** Redaction of addresses and external text. */
 
-/** Shortest part of a secret that is masked: shorter ones would match ordinary words. */
+/** Minimum length of a part of a secret to mask. Shorter parts would match ordinary words. */
 const SHORTEST_SHARE = 6;
 const MASK = '[redacted]';
 const MAX_LENGTH = 200;
@@ -11,8 +11,8 @@ export function shownAddress(url: URL): string {
 }
 
 /**
- * Returns text of the service as one line of at most 200 characters. Every part of a secret (six
- * characters in a row, in any case), bearer credentials and the queries of addresses are masked.
+ * Returns text from the service as one line of at most 200 characters. Masks every part of a secret
+ * (six characters in a row, in any case), bearer credentials, and the queries of addresses.
  */
 export function scrub(text: string, secrets: readonly string[]): string {
   const hidden = secrets.reduce(maskShares, text.slice(0, 10 * MAX_LENGTH));
@@ -45,7 +45,7 @@ function maskShares(text: string, secret: string): string {
   return masked;
 }
 
-/** Folds only ASCII, because full case folding changes lengths and positions. */
+/** Folds only ASCII letters, because full case folding changes lengths and positions. */
 function foldCase(text: string): string {
   return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }

@@ -1,25 +1,25 @@
 /** TLS files of a configuration: trusted authorities, and the client certificate for a gateway. */
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import { type TextOf, WatchedFiles } from '../base/watched-files.ts';
 
-/** PEM files. */
+/** Paths of PEM files. */
 export interface TlsFiles {
-  /** Certificate authorities, one or more in each file. */
+  /** Certificate authorities. Each file may have several. */
   readonly ca?: readonly string[];
-  /** False: trusts only `ca`, not also the authorities that Node.js trusts. Default true. */
+  /** False to trust only `ca`, without the authorities that Node.js trusts. Default: true. */
   readonly withDefaults?: boolean;
-  /** Client certificate for a service or gateway that requires one. Needs `key`, too. */
+  /** Client certificate, for a service or gateway that requires one. Requires `key` too. */
   readonly certificate?: string | undefined;
   readonly key?: string | undefined;
 }
 
-/** Secure context made from the files, and remade when one of them changes. */
+/** Secure context, made from the files and made again when one of them changes. */
 export type TlsContext = WatchedFiles<SecureContext>;
 
 /**
- * Returns the context of the files; undefined if there are none, so that Node's defaults apply.
- * @throws TypeError that names the file and its problem, but never shows its content
+ * Returns the context for the files, or undefined if there are none, so that Node's defaults apply.
+ * @throws TypeError with the file and its problem, but never its content
  */
 export function tlsContext(files: TlsFiles | undefined): TlsContext | undefined {
   if (files === undefined) return undefined;
@@ -28,44 +28,89 @@ export function tlsContext(files: TlsFiles | undefined): TlsContext | undefined 
   if (paths.length === 0) return undefined;
   if ((certificate === undefined) !== (key === undefined))
     throw new TypeError('certificate and key go together: one is missing');
-  const context = new WatchedFiles(paths, (textOf) => contextOf(files, paths, textOf));
+  const context = new WatchedFiles(paths, (textOf) => tlsParts(files, textOf).context);
   try {
     context.readNow();
   } catch (error) {
-    const { code, path, message } = error as NodeJS.ErrnoException;
-    throw new TypeError(
-      path === undefined ? message : `the file ${path} cannot be read (${code ?? 'unknown'})`,
-    );
+    throw new TypeError((error as Error).message);
   }
   return context;
 }
 
-/** @throws Error that names the file */
-function contextOf(
-  { ca = [], withDefaults = true, certificate, key }: TlsFiles,
-  paths: readonly string[],
-  textOf: TextOf,
-): SecureContext {
-  const authorities = ca.flatMap((path) => {
-    const found = textOf(path).match(CERTIFICATE);
-    if (found === null) throw new Error(`the file ${path} contains no certificate in PEM`);
-    return found;
-  });
-  const own = certificate && key && { cert: textOf(certificate), key: textOf(key) };
-  try {
-    for (const pem of authorities) new X509Certificate(pem);
-    return createSecureContext({
-      // `ca` replaces the defaults, which include NODE_EXTRA_CA_CERTS.
-      ...(authorities.length > 0 && {
-        ca: [...(withDefaults ? getCACertificates('default') : []), ...authorities],
-      }),
-      ...(own || {}),
-    });
-  } catch {
-    throw new Error(
-      `the files ${paths.join(', ')} make no TLS context: a certificate or key is broken, or they do not belong together`,
-    );
-  }
+export interface TlsParts {
+  readonly context: SecureContext;
+  readonly authorities: readonly X509Certificate[];
+  readonly certificate: X509Certificate | undefined;
 }
 
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+interface TlsNames {
+  /** Prefix of the options in messages; '' if there are none. */
+  readonly options: string;
+  readonly passphrase?: string | undefined;
+}
+
+// PEM files are parsed here to name the broken part: OpenSSL skips unreadable parts or reports a number.
+
+/** @throws Error that names the option and file with its problem, but never shows contents or the passphrase */
+export function tlsParts(
+  { ca = [], withDefaults = true, certificate, key }: TlsFiles,
+  textOf: TextOf,
+  { options, passphrase }: TlsNames = { options: '' },
+): TlsParts {
+  const named = (option: string, path?: string) =>
+    `${options === '' ? 'the file' : options + option} ${path}`;
+  const parsed = <T>(option: string, path: string, parse: (text: string) => T): T => {
+    try {
+      return parse(textOf(path));
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      const why = code === undefined ? message : `it cannot be read (${code})`;
+      throw new Error(`${named(option, path)}: ${why}`);
+    }
+  };
+  const authorities = ca.flatMap((path) => parsed('ca', path, certificatesIn));
+  const [leaf] = certificate ? parsed('certificate', certificate, certificatesIn) : [];
+  const remedy = options && `: check ${options}keyPassphrase`;
+  const own = key && parsed('key', key, (text) => privateKeyIn(text, passphrase, remedy));
+  if (leaf && own && !leaf.checkPrivateKey(own))
+    throw new Error(`${named('key', key)} does not belong to ${named('certificate', certificate)}`);
+  const context = createSecureContext({
+    // `ca` replaces the defaults, which include NODE_EXTRA_CA_CERTS.
+    ...(ca.length > 0 && {
+      ca: [...(withDefaults ? getCACertificates('default') : []), ...authorities.map(String)],
+    }),
+    ...(certificate && key && { cert: textOf(certificate), key: textOf(key) }),
+    ...(passphrase !== undefined && { passphrase }),
+  });
+  return { context, authorities, certificate: leaf };
+}
+
+const PART = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+const BEGIN = /-----BEGIN CERTIFICATE-----/g;
+
+/** Returns at least one certificate. @throws Error if there is none, or one is broken or cut off */
+function certificatesIn(text: string): X509Certificate[] {
+  const parts = text.match(PART) ?? [];
+  if (parts.length === 0) throw new Error('it contains no PEM certificate');
+  if (parts.length !== text.match(BEGIN)?.length)
+    throw new Error('its last certificate is cut off');
+  return parts.map((part, index) => {
+    try {
+      return new X509Certificate(part);
+    } catch {
+      throw new Error(`its certificate ${index + 1} is broken`);
+    }
+  });
+}
+
+/** @throws Error with the reason, but without contents of the key or the passphrase */
+function privateKeyIn(text: string, passphrase: string | undefined, remedy: string): KeyObject {
+  if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]+-----END [A-Z ]*PRIVATE KEY-----/.test(text))
+    throw new Error('it contains no complete PEM private key');
+  try {
+    return createPrivateKey({ key: text, ...(passphrase === undefined ? {} : { passphrase }) });
+  } catch {
+    const isEncrypted = /ENCRYPTED/.test(text);
+    throw new Error(isEncrypted ? `its key cannot be decrypted${remedy}` : 'its key is broken');
+  }
+}

@@ -4,21 +4,22 @@ import { Readable } from 'node:stream';
 export interface StreamBody {
   /** Total number of bytes, for the Content-Length that storages require. */
   readonly length: number;
-  /** Opens the body from its beginning; called for each attempt and each redirect. */
+  /** Opens the body at its beginning. Called for each attempt and each redirect. */
   readonly open: () => AsyncIterable<Uint8Array>;
 }
 
 export type UploadBody = Buffer | StreamBody;
 
-/** Size of the last part of a longer body, which is copied. */
+/** Size of the tail of a longer body. The tail is copied. */
 const TAIL_BYTES = 16 * 1024;
 /**
- * Bodies up to this size are copied whole when they have a connection. In a longer one, the part
- * before the tail exceeds a socket's high watermark (64 KiB), so the tail is read only after it was sent.
+ * Maximum size of a body that is copied completely once it has a connection. In a longer body, the
+ * part before the tail exceeds a socket's high watermark (64 KiB), so the tail is read only after
+ * that part was sent.
  */
 const COPIED_BYTES = 128 * 1024;
 
-/** Creates the body of each attempt of an upload, and keeps an error of the caller's stream. */
+/** Creates the body for each attempt of an upload. Keeps the error of the caller's stream. */
 export class BodySource {
   readonly length: number;
   readonly #body: UploadBody;
@@ -37,21 +38,21 @@ export class BodySource {
   /**
    * Returns the body from its beginning, and closes the previous one.
    *
-   * A storage may respond before it has read the body, and the caller may then overwrite the buffer. undici
-   * would continue to send a Buffer. It drops a stream that has not ended; of one that has ended,
-   * the part that undici may still hold is a copy.
+   * A storage may respond before it has read the whole body, and the caller may then overwrite the
+   * buffer. undici would continue to send a Buffer. With a stream, it drops one that has not ended.
+   * If the stream has ended, the part that undici may still hold is a copy.
    */
   open(): Readable {
     this.close();
     const body = this.#body;
     const chunks = Buffer.isBuffer(body) ? withOwnTail(body) : this.#counted(body.open);
     this.#stream = Readable.from(chunks, { objectMode: false });
-    // throwIfFailed reports errors. Without a listener, the stream would throw them as well.
+    // `throwIfFailed` reports errors. Without a listener, the stream would throw them as well.
     this.#stream.on('error', () => {});
     return this.#stream;
   }
 
-  /** @throws the error of the caller's stream, or RangeError if its length differs from the announced one */
+  /** @throws the error of the caller's stream, or RangeError if its length differs from the declared one */
   throwIfFailed(): void {
     if (this.#failure !== undefined) throw this.#failure.error;
   }
@@ -64,7 +65,8 @@ export class BodySource {
   async *#counted(open: StreamBody['open']): AsyncGenerator<Uint8Array, void, void> {
     const announced = `the ${this.length} bytes that were announced`;
     let bytes = 0;
-    // Sends a chunk only when the next one is known, so that a body that is too long never looks complete.
+    // Sends a chunk only once the next one is known, so that a body that is too long never looks
+    // complete.
     let pending: Uint8Array | undefined;
     try {
       for await (const chunk of open()) {

@@ -1,7 +1,7 @@
 /**
- * Reader of the Labels column. The interface does not define the form of a cell, so all likely
- * forms are accepted: a JSON array of label objects or names, a single object or name, an object
- * that maps names to true or false, delimited names, or nothing.
+ * Reader of the Labels column. The API does not define the form of a cell, so all likely forms are
+ * accepted: a JSON array of label objects or names, a single object or name, an object that maps
+ * names to true or false, delimited names, or nothing.
  */
 import {
   isJsonContainer,
@@ -15,7 +15,7 @@ import { readApplied } from '../service/contract.ts';
 export interface LabelCell {
   /** JSON array of objects with `name`, `applied` and `explanation`. */
   readonly json: string;
-  /** Text of a cell that is not JSON or is ambiguous, so that `json` is a guess. */
+  /** Original text if the cell is not JSON or is ambiguous, so that `json` is a guess. */
   readonly raw: string | undefined;
 }
 
@@ -26,11 +26,14 @@ interface NamedLabel {
 }
 
 const NO_LABELS: LabelCell = { json: '[]', raw: undefined };
-/** Kafka's default limit of a record. Parsed labels take up to 200 times the memory of their text. */
+/**
+ * Maximum length of a cell (Kafka's default for records). Parsed labels take up to 200 times the
+ * memory of the text.
+ */
 const MAX_TEXT_LENGTH = 1024 * 1024;
 /** Maximum nesting of a label list. */
 const MAX_DEPTH = 16;
-/** Maximum number of labels in a cell whose labels must be completed: each becomes an object. */
+/** Maximum number of labels in a cell whose labels must be completed. Each of them becomes an object. */
 const MAX_LABELS = 10_000;
 const SCANNER = new JsonScanner([[]]);
 const [WHOLE] = SCANNER.values;
@@ -42,7 +45,7 @@ export function readLabels(cell: string): LabelCell {
   if (text === '') return NO_LABELS;
   if (text.length > MAX_TEXT_LENGTH) return unread;
   const fault = SCANNER.scan(Buffer.from(text));
-  // Consumers have to read it, and so does this process.
+  // Neither this process nor consumers could read such a value safely.
   if (fault === 'depth') return unread;
   if (fault !== undefined) {
     const names = namesIn(text);
@@ -53,7 +56,7 @@ export function readLabels(cell: string): LabelCell {
   if (levels > MAX_DEPTH || values > MAX_VALUES) return unread;
   const value = parseJson(text);
   if (value === null) return NO_LABELS;
-  // Common case: the text is copied, so numbers are not parsed and written again.
+  // Common case: copies the text, so that numbers need not be parsed and written again.
   if (Array.isArray(value) && value.every(isComplete)) return { json: text, raw: undefined };
   const exact = parseKeepingDigits(text);
   const choice = choiceIn(exact);
@@ -70,7 +73,7 @@ function isNamed(value: unknown): value is NamedLabel {
   );
 }
 
-/** True for a label with a valid name that states clearly whether it applies. */
+/** Returns true for a label that has a valid name and states clearly whether it applies. */
 function isReadable(value: unknown): value is NamedLabel {
   if (!isNamed(value) || readApplied(value.applied) === undefined) return false;
   return !NOTHING.test(value.name) && !isJsonContainer(value.name);
@@ -82,7 +85,7 @@ function isComplete(value: unknown): boolean {
   );
 }
 
-/** Returns the labels of `{"money": true, "shouting": false}`; undefined for other values. */
+/** Returns the labels of an object such as `{"money": true, "shouting": false}`, or undefined for other values. */
 function choiceIn(value: unknown): NamedLabel[] | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   const labels = Object.entries(value).map(([name, applied]) => ({ name, applied }));
@@ -91,7 +94,7 @@ function choiceIn(value: unknown): NamedLabel[] | undefined {
     : undefined;
 }
 
-/** Completes a label. A label without `applied` was assigned. */
+/** Completes a label. A label without `applied` applies. */
 function labelOf(label: NamedLabel): object {
   const { applied, explanation } = label;
   return {
@@ -101,14 +104,14 @@ function labelOf(label: NamedLabel): object {
   };
 }
 
-/** Texts that mean an empty value. */
+/** Strings that stand for an empty value. */
 const NOTHING = /^(?:none|nan|n\/a|undefined)$/i;
-/** Strongest first: a delimiter weaker than the one used is part of a name. */
+/** Delimiters, strongest first. A weaker delimiter than the one in use is part of a name. */
 const DELIMITERS = ['\n', ';', '|', ','];
 
 /**
- * Returns delimited names: none for an empty value, or for broken JSON (a text that begins like
- * JSON). Returns undefined if there are too many.
+ * Returns delimited names. Returns none for an empty value, or for broken JSON (text that begins
+ * like JSON), and undefined if there are too many.
  */
 function namesIn(text: string): string[] | undefined {
   if (/^[[{"]/.test(text) || NOTHING.test(text)) return [];

@@ -3,16 +3,17 @@
 import { ServiceError } from '../base/service-error.ts';
 import { RESULT_COLUMNS, RESULT_SUFFIX } from '../service/contract.ts';
 
-// Names of columns (docs/metadata.md). A metadata column has its key as header, so that a policy can find
-// it. A key gets no column if it could be mistaken for another column or changed in transit.
+// Column names (docs/metadata.md). A metadata column has its metadata key as header, so that a
+// policy can find it. A key gets no column if it could be mistaken for another column, or changed
+// in transit.
 
 /** Header of the connector's own column. */
 export const REFERENCE_COLUMN = 'connector_ref';
 
 export interface ColumnOptions {
-  /** Metadata keys that get a column for policies; undefined means all. */
+  /** Metadata keys that get a column for policies. undefined means all. */
   readonly columns?: readonly string[] | undefined;
-  /** Configured header of the result in result files. No metadata column may have it. */
+  /** Configured header of the result column in result files. No metadata column may have this header. */
   readonly resultColumn?: string | undefined;
 }
 
@@ -20,21 +21,21 @@ const STANDARD_COLUMNS: ReadonlySet<string> = new Set(
   [...Object.values(RESULT_COLUMNS), REFERENCE_COLUMN].map(foldName),
 );
 const CONTROL_CHARACTER = /\p{Cc}/u;
-/** Longest header. A longer key is not a name but data. */
+/** Maximum length of a header. A longer key is not a name but data. */
 const MAX_LENGTH = 1000;
 
-/** Returns the form in which headers are compared: without differences in case, padding and character width. */
+/** Returns the form of a header for comparisons, without differences in case, padding and character width. */
 export function foldName(name: string): string {
   return name.normalize('NFKC').trim().toLowerCase();
 }
 
-/** True for a header that ends in ` result`, except `Expected result`. */
+/** Returns true for a header that ends in ` result`, except `Expected result`. */
 export function isResultColumn(name: string): boolean {
   const fold = foldName(name);
   return fold.endsWith(RESULT_SUFFIX) && fold !== foldName(RESULT_COLUMNS.expected);
 }
 
-/** Returns the header for a metadata key; undefined if it can have none. */
+/** Returns the header for a metadata key, or undefined if the key gets no column. */
 export function headerFor(key: string, { resultColumn }: ColumnOptions): string | undefined {
   const isPlain =
     key !== '' &&
@@ -48,13 +49,13 @@ export function headerFor(key: string, { resultColumn }: ColumnOptions): string 
   return isPlain ? key : undefined;
 }
 
-/** Index of each column; -1 for a missing one. */
+/** Index of each column, or -1 if it is missing. */
 export interface ResultHeader {
   readonly width: number;
   readonly content: number;
   readonly status: number;
   readonly result: number;
-  /** True if several columns may contain the result, and none is configured. */
+  /** True if several columns may have the result, and none is configured. */
   readonly several: boolean;
   readonly expected: number;
   readonly labels: number;
@@ -64,11 +65,11 @@ export interface ResultHeader {
 export interface WantedColumns {
   /** Header of the connector's own column. */
   readonly referenceColumn: string;
-  /** Header of the result. Default: the first that ends in ` result`, except `Expected result`. */
+  /** Header of the result column. Default: the first that ends in ` result`, except `Expected result`. */
   readonly resultColumn?: string | undefined;
 }
 
-/** @throws ServiceError `protocol` if a necessary column is missing */
+/** @throws ServiceError `protocol` if a required column is missing */
 export function readResultHeader(
   names: readonly string[],
   { referenceColumn, resultColumn }: WantedColumns,
@@ -112,7 +113,7 @@ export function readResultHeader(
   };
 }
 
-/** Returns the error for a file that violates the interface. It never quotes the file (I6). */
+/** Returns the error for a file that violates the API. It never quotes the file (I6). */
 export function unreadable(message: string): ServiceError {
   return new ServiceError('protocol', message, { operation: 'download' });
 }

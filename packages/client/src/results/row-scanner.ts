@@ -1,16 +1,16 @@
 /**
- * Scanner that finds the cells of one row in bytes, without decoding or copying them. It splits rows
- * as csv-parse does with `relax_quotes` and both kinds of line end: a quote within an unquoted cell,
- * a single CR, and text after a closing quote are content.
+ * Scanner that finds the cells of a row in bytes, without decoding or copying them. It splits rows
+ * like csv-parse with `relax_quotes` and both kinds of line end. Quotes within an unquoted cell,
+ * single CRs, and text after a closing quote are content.
  */
 import { isUtf8 } from 'node:buffer';
 import { grown } from '../base/grown.ts';
 import type { ServiceError } from '../base/service-error.ts';
 import { unreadable } from './result-header.ts';
 
-/** The row does not end in these bytes. */
+/** Result of a scan if the row does not end in these bytes. */
 export const NOT_WHOLE = -1;
-/** Maximum number of columns of a row, the same as in spreadsheets. */
+/** Maximum number of columns of a row, as in spreadsheets. */
 export const MAX_COLUMNS = 16_384;
 
 const LF = 0x0a;
@@ -23,15 +23,15 @@ const ENDS_CELL = new Uint8Array(256);
 ENDS_CELL[COMMA] = 1;
 ENDS_CELL[LF] = 1;
 
-/** Bytes compared one by one before a native search, whose call costs about as much. */
+/** Number of bytes to compare one by one before a native search, because the call costs about as much. */
 const SHORT_CELL = 24;
 
 export class RowScanner {
-  /** Number of cells in the row; 0 for an empty line. */
+  /** Number of cells in the row. 0 for an empty line. */
   cells = 0;
   /** Buffer that contains the row. */
   bytes: Buffer = Buffer.alloc(0);
-  /** Per cell: start offset, end offset (both without its quotes), and 1 if it contains doubled quotes. */
+  /** For each cell: start and end offset (without its quotes), and 1 if it contains doubled quotes. */
   #starts = new Int32Array(64);
   #ends = new Int32Array(64);
   #doubled = new Uint8Array(64);
@@ -84,12 +84,12 @@ export class RowScanner {
     return this.#ends[cell] as number;
   }
 
-  /** True if a cell contains doubled quotes. */
+  /** Returns true if a cell contains doubled quotes. */
   isDoubled(cell: number): boolean {
     return this.#doubled[cell] === 1;
   }
 
-  /** Returns the size of a cell in bytes; 0 for column -1. */
+  /** Returns the size of a cell in bytes, or 0 for column -1. */
   size(cell: number): number {
     return cell === -1 ? 0 : this.end(cell) - this.start(cell);
   }
@@ -100,19 +100,21 @@ export class RowScanner {
     return this.isDoubled(cell) ? text.replaceAll('""', '"') : text;
   }
 
-  /** True if a cell is valid UTF-8; also for column -1. */
+  /** Returns true if a cell is valid UTF-8, and for column -1. */
   isUtf8(cell: number): boolean {
     return this.size(cell) === 0 || isUtf8(this.bytes.subarray(this.start(cell), this.end(cell)));
   }
 
-  /** Returns the texts of all cells. */
+  /** Returns the texts of all cells of the row. */
   texts(): string[] {
     return Array.from({ length: this.cells }, (_, cell) => this.text(cell));
   }
 
   /**
-   * Scans a cell that begins with a quote. If text follows the closing quote, the cell counts as unquoted.
-   * @returns the offset of the comma or line feed after the cell, or of the text after it, or NOT_WHOLE
+   * Scans a cell that begins with a quote. If text follows the closing quote, the cell counts as
+   * unquoted.
+   * @returns the offset of the comma or line feed after the cell, or of the text after the quote;
+   * NOT_WHOLE if neither is in the bytes
    */
   #quoted(cell: number, start: number): number {
     const { bytes } = this;
@@ -124,7 +126,7 @@ export class RowScanner {
     }
     let next = quote + 1;
     if (bytes[next] === CR && (next + 1 >= bytes.length || bytes[next + 1] === LF)) next++;
-    // The next byte shows whether the quote ends the cell.
+    // Only the next byte shows whether the quote ends the cell.
     if (next >= bytes.length) return NOT_WHOLE;
     this.#starts[cell] = start + 1;
     this.#ends[cell] = quote;
@@ -140,7 +142,7 @@ export class RowScanner {
   }
 }
 
-/** Returns the offset of the next quote, or the length if there is none. */
+/** Returns the offset of the next quote, or the length of the bytes if there is none. */
 function quoteFrom(bytes: Buffer, start: number): number {
   const near = Math.min(start + SHORT_CELL, bytes.length);
   for (let at = start; at < near; at++) if (bytes[at] === QUOTE) return at;

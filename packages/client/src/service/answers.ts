@@ -1,6 +1,6 @@
 /**
- * Responses of the service, read strictly where the engine needs a field and tolerantly everywhere
- * else. Messages name the field, but never show its value.
+ * Parsers of the service's responses. They are strict about fields that the engine needs, and
+ * tolerant about all others. Messages contain the name of a field, but never its value.
  */
 import * as v from 'valibot';
 import { CompactObject } from '../base/json/compact-object.ts';
@@ -19,25 +19,25 @@ import {
   readApplied,
 } from './contract.ts';
 
-/** Error for a response without something that the interface promises. */
+/** Error for a response that lacks something the API promises. */
 export class ProtocolViolation extends Error {
   override readonly name = 'ProtocolViolation';
 }
 
 export interface CreatedBatch {
   readonly batchId: string;
-  /** Opaque and secret. */
+  /** Presigned address. Opaque and secret. */
   readonly uploadUrl: string;
 }
 
 export interface CreatedImport {
   readonly importId: string;
-  /** Opaque and secret. */
+  /** Presigned address. Opaque and secret. */
   readonly uploadUrl: string;
 }
 
 interface StatusView<Status> {
-  /** undefined for a status that is unknown to this version. */
+  /** undefined if the status is unknown to this version. */
   readonly status: Status | undefined;
   /** Status in the service's spelling. */
   readonly rawStatus: string;
@@ -46,9 +46,9 @@ interface StatusView<Status> {
 export interface BatchView extends StatusView<BatchStatus> {
   readonly batchId: string;
   readonly type: string | undefined;
-  /** Opaque and secret. Promised by the interface only with SUCCESS. */
+  /** Presigned address. Opaque and secret. The API promises it only with SUCCESS. */
   readonly downloadUrl: string | undefined;
-  /** Numbers of decisions by state; undefined if the service sends none. */
+  /** Number of decisions by state. undefined if the service does not send it. */
   readonly counts: Readonly<
     Record<'total' | 'success' | 'pending' | 'error' | 'cancelled', number | undefined>
   >;
@@ -60,21 +60,23 @@ export interface ImportView extends StatusView<ImportStatus> {
 
 export interface DecisionView extends StatusView<DecisionStatus> {
   readonly decisionId: string;
-  /** Metadata as a JSON object, with every digit that the service sent. Confidential, like all content. */
+  /** Metadata as a JSON object, with all digits that the service sent. Confidential, like content. */
   readonly metadataJson: string;
   readonly result: string | null;
-  /** JSON array of objects with `name`, `applied`, `explanation` and further members of the service. */
+  /** JSON array of objects with `name`, `applied`, `explanation`, and other members that the service sent. */
   readonly labelsJson: string | null;
 }
 
 const required = v.pipe(v.string(), v.nonEmpty());
-/** Checks the form of a status, because any other text may be content, and statuses are logged and shown. */
+/** Schema of a status. Statuses are logged. One that does not look like a code is replaced, as it may be content. */
 const status = v.pipe(
   v.string(),
   v.trim(),
   v.nonEmpty(),
   v.transform((text) => {
-    return shownCode(text) ?? `a status of ${text.length} characters, which is not shaped like one`;
+    return (
+      shownCode(text) ?? `a status of ${text.length} characters, which does not look like a status`
+    );
   }),
 );
 const MAX_ID_LENGTH = 1024;
@@ -119,17 +121,17 @@ function read<T>(schema: v.GenericSchema<unknown, T>, json: unknown): T {
 }
 
 /**
- * Checks that a response is about the requested resource: a cache or proxy that mixes responses up
- * must not complete one item with the results of another.
+ * Checks that a response is about the requested resource. If a cache or proxy mixes up responses,
+ * an item must not get the results of another item.
  */
 function checkId(json: unknown, field: string, expected: string): void {
   const actual = v.parse(optional, isObject(json) ? json[field] : undefined);
   if ((actual ?? expected) !== expected) {
-    throw new ProtocolViolation(`${field} is not the one requested`);
+    throw new ProtocolViolation(`${field} differs from the requested id`);
   }
 }
 
-/** @throws ProtocolViolation, as all readers do */
+/** @throws ProtocolViolation, like all readers in this file */
 export function readCreatedBatch(json: unknown): CreatedBatch {
   const { batch_id, upload_url } = read(createdBatch, json);
   return { batchId: batch_id, uploadUrl: upload_url };
@@ -159,7 +161,7 @@ export function readCreatedImport(json: unknown): CreatedImport {
   return { importId: import_id, uploadUrl: upload_url };
 }
 
-/** The interface does not define this response: the field may be called `status`, and may be one level down. */
+/** Reads an import. The API does not define this response: the field may be `status`, and may be one level down. */
 export function readImport(json: unknown, importId: string): ImportView {
   const found = importIn(json, [has('import_status'), isKnown, has('status')]);
   checkId(json, 'import_id', importId);
@@ -179,11 +181,11 @@ const has =
   (candidate) =>
     isObject(candidate) && typeof candidate[field] === 'string' && candidate[field] !== '';
 
-/** Distinguishes an import's status, a documented word, from an envelope's (`success`). */
+/** Distinguishes an import's status, which is a documented word, from the status of an envelope (`success`). */
 const isKnown: ImportTest = (candidate) =>
   isObject(candidate) && normaliseImportStatus(String(candidate.status)) !== undefined;
 
-/** Returns the response, or the only object inside it, by the first test that either passes. */
+/** Returns the response or the only object inside it: the one that passes the earliest of the tests. */
 function importIn(json: unknown, tests: readonly ImportTest[]): unknown {
   if (!isObject(json)) return json;
   const inner = Object.values(json).flatMap((value) =>
@@ -199,7 +201,7 @@ function importIn(json: unknown, tests: readonly ImportTest[]): unknown {
 
 type ScannedDecision = [metadata: ScannedValue, result: ScannedValue, labels: ScannedValue];
 
-/** Members of a decision in which every digit is kept. */
+/** Scanner for the members of a decision whose digits are kept. */
 const exactMembers = new JsonScanner([['metadata'], ['result'], ['labels']]);
 const compactObject = new CompactObject();
 
@@ -207,13 +209,13 @@ function exactValue(bytes: Buffer, { type, start, end }: ScannedValue): unknown 
   return type === MISSING ? undefined : parseKeepingDigits(bytes.toString('utf8', start, end));
 }
 
-/** Returns a compact copy of an object in scanned JSON. */
+/** Returns a compact copy of an object in JSON that was scanned. */
 function compact(bytes: Buffer, start: number): string {
   const copy = Buffer.allocUnsafe(bytes.length - start);
   return copy.toString('utf8', 0, compactObject.copy(bytes, start, copy, 0));
 }
 
-/** @param text the response as received */
+/** @param text the response body as received */
 export function readDecision(json: unknown, decisionId: string, text: string): DecisionView {
   checkId(json, 'decision_id', decisionId);
   const { decision_status: rawStatus } = read(decision, json);
@@ -227,14 +229,14 @@ export function readDecision(json: unknown, decisionId: string, text: string): D
     status: normaliseDecisionStatus(rawStatus),
     rawStatus,
     metadataJson: metadataAt.type === OBJECT ? compact(bytes, metadataAt.start) : '{}',
-    // A result of an undocumented type is kept as its JSON text.
+    // A result that is not a string (undocumented) is kept as JSON text.
     result:
       result == null || typeof result === 'string' ? (result ?? null) : JSON.stringify(result),
     labelsJson: labels && JSON.stringify(labels),
   };
 }
 
-/** Returns the labels of a response, without those that lack a name or have an unclear `applied`. */
+/** Returns the labels of a response, except those without a name or with an unclear `applied`. */
 function labelsOf(value: unknown): readonly object[] | null {
   if (value == null) return null;
   return [value].flat().flatMap((entry: unknown) => {
@@ -252,7 +254,7 @@ function labelsOf(value: unknown): readonly object[] | null {
   });
 }
 
-/** Returns whether an id can be part of a path. Dot segments would address another resource. */
+/** Returns true if an id can be part of a path. Dot segments would lead to another resource. */
 export function isPathSegment(id: string): boolean {
   return (
     id.length > 0 && id.length <= MAX_ID_LENGTH && id !== '.' && id !== '..' && id.isWellFormed()

@@ -2,7 +2,7 @@
 import { constants } from 'node:os';
 import { abortable } from '../base/abortable.ts';
 import { isDeeperThan } from '../base/json/json-values.ts';
-import { parseJson } from '../base/json/parse-json.ts';
+import { tryParseJson } from '../base/json/parse-json.ts';
 import { err, ok } from '../base/result.ts';
 import type { ServiceError } from '../base/service-error.ts';
 import type { HttpPool } from '../http/http.ts';
@@ -10,29 +10,32 @@ import { shownAddress } from '../http/redaction.ts';
 import { isPathSegment, NO_PATH_SEGMENT, ProtocolViolation } from './answers.ts';
 import { CONTENT_TYPES } from './contract.ts';
 import { apiProblem, type ServiceAttempt, serviceError } from './error-classification.ts';
-import type { ServiceContext } from './options.ts';
+import type { CallOptions, ServiceContext } from './options.ts';
 import { errorText, exchange, isSuccess, withRetry } from './request.ts';
 
-/** Maximum nesting of a response. Metadata of content events has at most 64 levels. */
+/** Maximum nesting of a response. The metadata of content events has at most 64 levels. */
 const MAX_DEPTH = 100;
 /**
- * Outcomes of a create whose effect is certain: responses of the service itself, and a proxy that did
- * not forward the request. It is uncertain if a gateway lost the response.
+ * Reasons of a failed create whose effect is certain: a response of the service itself, or a proxy
+ * that did not forward the request. The effect is uncertain if a gateway lost the response.
  */
 const CLEAR_REASON = /^(proxy_failed|(?!502|504)\d+)$/;
 
-/** Reads the JSON of a successful response; `text` is its source. @throws ProtocolViolation */
+/** Converts the JSON of a successful response, whose body is `text`. @throws ProtocolViolation */
 type AnswerReader<T> = (json: unknown, text: string) => T;
 
+/** Options of a call, whose signal also aborts when the client is closed. */
+type CallSettings = CallOptions & { readonly signal: AbortSignal };
+
 interface ApiCall<T> {
-  /** Label of metrics, and first word of error messages: `create_batch`. */
+  /** Metric label, and first word of error messages, such as `create_batch`. */
   readonly operation: string;
-  /** Path below baseUrl, with escaped ids. */
+  /** Path below baseUrl, with its ids escaped. */
   readonly path: string;
-  /** The path with `{id}` in place of an id. */
+  /** The path with `{id}` instead of an id. */
   readonly template: () => string;
   readonly read: AnswerReader<T>;
-  /** Set for a create, with its body if it has one. Each retry creates another resource. */
+  /** Present for a create, with its body if it has one. Each retry creates another resource. */
   readonly create?: { readonly body?: object };
 }
 
@@ -56,20 +59,20 @@ export class Api {
   }
 
   /**
-   * Creates a resource. There is no idempotency key: an unclear outcome is retried, because a
-   * resource without an upload costs nothing, and is reported as `orphanPossible`.
+   * Creates a resource. As there is no idempotency key, a create with an unknown outcome is
+   * retried. A resource without an upload costs nothing, and is reported as `orphanPossible`.
    * @throws ServiceError, or the signal's reason
    */
   create<T>(
     resource: 'batch' | 'import',
     path: string,
     read: AnswerReader<T>,
-    signal: AbortSignal,
+    settings: CallSettings,
     body?: object,
   ): Promise<T> {
     const create = body === undefined ? {} : { body };
     const template = () => path;
-    return this.#call({ operation: `create_${resource}`, path, template, read, create }, signal);
+    return this.#call({ operation: `create_${resource}`, path, template, read, create }, settings);
   }
 
   /**
@@ -81,7 +84,7 @@ export class Api {
     id: string,
     pathOf: (id: string) => string,
     read: (json: unknown, id: string, text: string) => T,
-    signal: AbortSignal,
+    settings: CallSettings,
   ): Promise<T> {
     const operation = `get_${resource}`;
     if (!isPathSegment(id)) {
@@ -91,14 +94,15 @@ export class Api {
     }
     const readWithId: AnswerReader<T> = (json, text) => read(json, id, text);
     const template = () => decodeURI(pathOf('{id}')).split('?')[0] ?? '';
-    return await this.#call({ operation, path: pathOf(id), template, read: readWithId }, signal);
+    return await this.#call({ operation, path: pathOf(id), template, read: readWithId }, settings);
   }
 
-  #call<T>(call: ApiCall<T>, signal: AbortSignal): Promise<T> {
+  #call<T>(call: ApiCall<T>, { signal, beforeRequest }: CallSettings): Promise<T> {
     const url = new URL(this.#baseUrl + call.path);
-    return withRetry(this.#context, call.operation, signal, (resends) =>
-      this.#attempt(call, url, resends, signal),
-    );
+    return withRetry(this.#context, call.operation, signal, async (resends) => {
+      await beforeRequest?.(signal);
+      return await this.#attempt(call, url, resends, signal);
+    });
   }
 
   async #attempt<T>(
@@ -131,7 +135,7 @@ export class Api {
     try {
       const result = await exchange(this.#context, this.#pool, request, signal, async (answer) => {
         if (isSuccess(answer)) return ok(parsed(await answer.text(), read));
-        // Before a create no content has been sent, so the error message cannot quote any.
+        // For a create, the message is safe to show: no content has been sent that it could quote.
         const shown = create === undefined ? 'code' : 'message';
         return err(apiProblem(answer, await errorText(answer), shown, key, clock.now()));
       });
@@ -164,7 +168,7 @@ export class Api {
   }
 }
 
-/** Returns ` (ENOENT)`. Shows only codes of the system, because other text could be part of the key. */
+/** Returns a suffix such as ` (ENOENT)`. Shows only system error codes, because other text could be part of the key. */
 function systemErrorCode(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return Object.hasOwn(constants.errno, code) ? ` (${code})` : '';
@@ -172,10 +176,8 @@ function systemErrorCode(error: unknown): string {
 
 /** @throws ProtocolViolation */
 function parsed<T>(text: string, read: AnswerReader<T>): T {
-  let json: unknown;
-  try {
-    json = parseJson(text);
-  } catch {
+  const json = tryParseJson(text);
+  if (json === undefined) {
     const hasMark = text.startsWith('\ufeff');
     throw new ProtocolViolation(
       hasMark

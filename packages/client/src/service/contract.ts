@@ -1,9 +1,9 @@
 /**
- * Names of the Content Review Service's interface: paths, columns and statuses. Constants and types
- * only, so that the sandbox can share this file and nothing else.
+ * Names in the Content Review Service's API: paths, columns and statuses. There are only constants
+ * and types here, so that the sandbox can share this file and nothing else.
  */
 
-/** Paths under baseUrl. Ids are escaped, because they come from outside. */
+/** Paths below baseUrl. Ids are escaped, because they come from outside. */
 export const PATHS = {
   batches: '/v1/batches',
   batch: (batchId: string): string => `/v1/batches/${encodeURIComponent(batchId)}`,
@@ -11,7 +11,7 @@ export const PATHS = {
   decision: (decisionId: string): string => `/v1/decisions/${encodeURIComponent(decisionId)}`,
 } as const;
 
-/** Content-Types of all calls to baseUrl, and of the two kinds of upload. */
+/** Content types of all calls to baseUrl, and of the two kinds of uploads. */
 export const CONTENT_TYPES = {
   api: 'application/json',
   csv: 'text/csv',
@@ -28,8 +28,8 @@ const DECISION_STATUSES = ['SUCCESS', 'PENDING', 'ERROR'] as const;
 export type DecisionStatus = (typeof DECISION_STATUSES)[number];
 
 /**
- * Returns the documented spelling of a status in any case; undefined for an unknown one, which the
- * caller must tolerate, because the service may add statuses.
+ * Returns the documented spelling of a status, ignoring case, or undefined for an unknown status.
+ * Callers must tolerate unknown ones, because the service may add statuses.
  */
 export const normaliseBatchStatus = (raw: string) => statusIn(raw, BATCH_STATUSES);
 export const normaliseImportStatus = (raw: string) => statusIn(raw, IMPORT_STATUSES);
@@ -39,7 +39,7 @@ function statusIn<Status extends string>(
   raw: string,
   known: readonly Status[],
 ): Status | undefined {
-  // In the documentation's own example of a created batch, the status lacks the I.
+  // The service's documentation has an example of a created batch in which the first I is missing.
   const text = raw
     .trim()
     .toUpperCase()
@@ -50,7 +50,7 @@ function statusIn<Status extends string>(
 /** The only required column of an upload, and the first column of the result. */
 export const CONTENT_COLUMN = 'Content';
 
-/** Columns of the result file. The column of the result itself is the service's name and RESULT_SUFFIX. */
+/** Columns of the result file, except the result column, whose header the service chooses (RESULT_SUFFIX). */
 export const RESULT_COLUMNS = {
   content: CONTENT_COLUMN,
   status: 'Status',
@@ -59,7 +59,7 @@ export const RESULT_COLUMNS = {
 } as const;
 export const RESULT_SUFFIX = ' result';
 
-/** Accepted values of `applied` other than true and false, in lower case. */
+/** Accepted spellings of `applied` in lower case. */
 const APPLIED: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['yes', true],
@@ -70,8 +70,8 @@ const APPLIED: ReadonlyMap<string, boolean> = new Map([
 ]);
 
 /**
- * Returns whether a label applies, from its member `applied`; undefined if that is unclear. A label
- * without the member was assigned.
+ * Returns true if a label applies, by its member `applied`, and undefined if that is unclear. A
+ * label without this member applies.
  */
 export function readApplied(value: unknown): boolean | undefined {
   if (value === undefined || typeof value === 'boolean') return value ?? true;

@@ -1,9 +1,9 @@
 /**
- * Errors of the service and its storage: what each failed exchange means, and what to do about it.
+ * Errors of the service and its storage: meaning of each failed exchange, and the advice for it.
  * Only text that is safe to show is included.
  */
 import { isObject } from '../base/json/json-values.ts';
-import { parseJson } from '../base/json/parse-json.ts';
+import { tryParseJson } from '../base/json/parse-json.ts';
 import type { Result } from '../base/result.ts';
 import { ServiceError, type ServiceFailure } from '../base/service-error.ts';
 import { shownCode } from '../base/shown-text.ts';
@@ -12,12 +12,12 @@ import type { NetworkError, NetworkFailure } from '../http/network-error.ts';
 import { scrub } from '../http/redaction.ts';
 import { parseWebAddress } from '../http/web-address.ts';
 
-/** One day. A longer wait is a mistake of the server, or of its clock. */
+/** One day. A longer wait is a mistake of the server or of its clock. */
 const LONGEST_MS = 86_400_000;
 
 /**
- * Returns the wait of a Retry-After header (seconds or an HTTP date) in ms; undefined if absent or invalid.
- * Fractions of seconds are outside the standard, but some services send them.
+ * Returns the wait of a Retry-After header (seconds or an HTTP date) in ms, or undefined if it is
+ * absent or invalid. Fractions of seconds are not in the standard, but some services send them.
  * @param nowMs time of the response, by the sender's clock if known
  */
 export function parseRetryAfterMs(header: string | undefined, nowMs: number): number | undefined {
@@ -30,25 +30,25 @@ export function parseRetryAfterMs(header: string | undefined, nowMs: number): nu
 
 export interface ServiceProblem {
   readonly failure: ServiceFailure;
-  /** What happened, in words that continue "create_batch at host/path …". Safe to show. */
+  /** Description that can follow "create_batch at host/path". Safe to show. */
   readonly what: string;
-  /** Label of metrics: an HTTP status, or a word from a closed list. */
+  /** Metric label: an HTTP status, or a word from a closed list. */
   readonly reason: string;
   readonly status?: number | undefined;
   readonly retryAfterMs?: number | undefined;
-  /** Replaces the usual advice for this failure where it would mislead. */
+  /** Advice instead of the usual one for this failure, which would be misleading. */
   readonly advice?: string | undefined;
-  /** Uploads: true if an attempt whose response was lost may have delivered the file. */
+  /** For uploads: true if an attempt whose response was lost may have delivered the file. */
   readonly mayHaveArrived?: boolean;
-  /** Downloads: true if another attempt would have the same result. */
+  /** For downloads: true if another attempt would have the same result. */
   readonly sameAgain?: boolean;
 }
 
-/** Result of one attempt at an operation; `address` is the host and path as shown. */
+/** Result of one attempt at an operation. `address` is the host and path to show. */
 export type ServiceAttempt<T> = Result<T, ServiceProblem & { readonly address: string }>;
 
 const ADVICE: Readonly<Record<ServiceFailure, string>> = {
-  rejected: 'the same request will fail again: check what is sent against what the service accepts',
+  rejected: 'the same request will fail again: check that the service accepts what is sent',
   unauthorized: 'check that the API key is the current one and may use this service',
   not_found: 'check baseUrl, and that the id still exists there',
   too_large: 'lower the batch limits in rows or bytes',
@@ -73,28 +73,28 @@ export function serviceError(
 
 const NETWORK: Readonly<Record<NetworkFailure, readonly [ServiceFailure, string]>> = {
   connect_failed: ['unavailable', 'could not be reached'],
-  connect_timeout: ['unavailable', 'could not be connected to in time'],
+  connect_timeout: ['unavailable', 'did not accept a connection in time'],
   tls_failed: ['unavailable', 'could not be trusted: the TLS handshake failed'],
-  headers_timeout: ['unavailable', 'did not answer in time'],
-  body_timeout: ['unavailable', 'stopped in the middle of its answer'],
-  reset: ['unavailable', 'closed the connection before its answer was complete'],
-  bad_answer: ['protocol', 'answered with something that is not HTTP, or too large'],
+  headers_timeout: ['unavailable', 'did not respond in time'],
+  body_timeout: ['unavailable', 'stopped in the middle of its response'],
+  reset: ['unavailable', 'closed the connection before its response was complete'],
+  bad_answer: ['protocol', 'sent a response that is not HTTP, or is too large'],
   bad_request: ['rejected', 'was not called: the request cannot be sent'],
-  proxy_failed: ['unavailable', 'was not called: the proxy did not let the request through'],
-  blocked: ['blocked', 'was refused on this side'],
+  proxy_failed: ['unavailable', 'was not called: the proxy did not forward the request'],
+  blocked: ['blocked', 'was refused by this client'],
 };
 
-/** Advice by the code of a network error. The first matching row is used. */
+/** Advice by the code of a network error. The first matching row applies. */
 const CODE_ADVICE: readonly (readonly [NetworkFailure, RegExp, string])[] = [
   [
     'tls_failed',
     /WRONG_VERSION_NUMBER|PACKET_LENGTH|HTTP_REQUEST|^EPROTO$/,
-    'what answers there does not speak TLS: is it http, or another port?',
+    'the server there does not speak TLS: is it http, or another port?',
   ],
   [
     'tls_failed',
     /SELF_SIGNED|UNABLE_TO_|^CERT_UNTRUSTED/,
-    'its authority is not trusted here: name its certificate in service.tls.ca or NODE_EXTRA_CA_CERTS',
+    'its authority is not trusted here: add its certificate to service.tls.ca or NODE_EXTRA_CA_CERTS',
   ],
   [
     'tls_failed',
@@ -110,13 +110,13 @@ const CODE_ADVICE: readonly (readonly [NetworkFailure, RegExp, string])[] = [
   [
     'tls_failed',
     /ALERT/,
-    'it refuses this side: if it requires a client certificate, set service.tls.certificate and .key',
+    'it refuses this client: if it requires a client certificate, set service.tls.certificate and .key',
   ],
   ['tls_failed', /./, 'check the certificate and the trusted authorities'],
   [
     'proxy_failed',
     /^HTTP_407$/,
-    'it requires a user and a password: write user:password@ in its variable',
+    'it requires a user and a password: write user:password@ before its host in the environment variable',
   ],
   [
     'proxy_failed',
@@ -133,10 +133,10 @@ const BLOCKED: Readonly<Record<string, string>> = {
   UNKNOWN_CONTENT_ENCODING: 'sent a body in an encoding other than gzip, deflate, br and zstd',
   GREW_TOO_MUCH: 'sent a file that grows suspiciously when it is decompressed',
   RESULT_TOO_LARGE:
-    'sent a file that is larger than this side accepts, 1 GiB by default: submit smaller batches',
+    'sent a file that is larger than this client accepts, 1 GiB by default: submit smaller batches',
 };
 
-/** Returns the meaning of a failure below HTTP. */
+/** Returns the meaning of a failure below the HTTP level. */
 export function networkProblem({ failure: reason, code }: NetworkError): ServiceProblem {
   const [failure, text] = NETWORK[reason];
   const what = (reason === 'blocked' && BLOCKED[code]) || `${text} (${code})`;
@@ -150,7 +150,7 @@ export function downloadProblem(error: NetworkError, status: number): ServicePro
   const problem = { ...networkProblem(error), status };
   if (reason === 'blocked') return { ...problem, sameAgain: true };
   if (reason === 'reset') {
-    const what = `was cut: the file ended before its end (${code})`;
+    const what = `was cut off: the file ended too early (${code})`;
     const advice = 'download it again; the bytes read so far are valid';
     return { ...problem, failure: 'protocol', what, advice };
   }
@@ -172,7 +172,7 @@ function failureOfStatus(status: number): ServiceFailure {
   return status >= 400 ? 'rejected' : 'protocol';
 }
 
-/** Returns the time of a response, by the clock of its own Date header. */
+/** Returns the time of a response by the sender's clock, from its Date header. */
 function sentMs(answer: HttpAnswer): number | undefined {
   const ms = Date.parse(answer.header('date') ?? '');
   return Number.isNaN(ms) ? undefined : ms;
@@ -182,7 +182,7 @@ function statusProblem(answer: HttpAnswer, words: string, nowMs: number): Servic
   const { status } = answer;
   return {
     failure: failureOfStatus(status),
-    what: `answered ${status}${words}`,
+    what: `responded with ${status}${words}`,
     reason: String(status),
     status,
     retryAfterMs: parseRetryAfterMs(answer.header('retry-after'), sentMs(answer) ?? nowMs),
@@ -190,9 +190,10 @@ function statusProblem(answer: HttpAnswer, words: string, nowMs: number): Servic
 }
 
 /**
- * Returns the meaning of an unsuccessful response of baseUrl. The interface does not define errors,
- * so the status decides.
- * @param shown whether the message is shown: a message about uploaded rows may quote them
+ * Returns the meaning of an unsuccessful response from baseUrl. It is decided by the status,
+ * because the API does not define errors.
+ * @param shown `code` to leave out the message, because a message about uploaded rows may quote
+ * them
  * @param secret never shown, even if the service sends it
  */
 export function apiProblem(
@@ -221,17 +222,12 @@ interface ErrorWords {
 }
 
 /**
- * Returns the code and message of an error, from where services usually put them. Pages (HTML) come from
- * a gateway and are not shown.
+ * Returns the code and message of an error, from the usual members. Pages (HTML) come from a
+ * gateway, and are not shown.
  */
 function wordsOf(contentType: string, text: string): ErrorWords {
   if (/^text\/plain\b/i.test(contentType)) return { message: text };
-  let body: unknown;
-  try {
-    body = parseJson(text);
-  } catch {
-    return {};
-  }
+  const body = tryParseJson(text);
   if (!isObject(body)) return {};
   const inner = [body.error, Array.isArray(body.errors) && body.errors[0]].find(isObject) ?? body;
   const { message, detail, title, error_description } = inner;
@@ -243,8 +239,8 @@ function wordsOf(contentType: string, text: string): ErrorWords {
 }
 
 /**
- * Codes of S3, compatible storages and Azure that are shown. Any other word is left out, because a
- * storage could put a piece of the signature or of the content there.
+ * Error codes of S3, compatible storages and Azure. No other word is shown, because a storage could
+ * put a piece of the signature or of the content there.
  */
 const STORAGE_CODES = new Set(
   [
@@ -256,26 +252,26 @@ const STORAGE_CODES = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
-/** S3's code in a 400 for an upload that was too slow, and codes of overload with any status. */
+/** S3's code in a 400 for an upload that was too slow, and codes for overload, which may have any status. */
 const TRANSIENT_CODES = /^(RequestTimeout|SlowDown|ServerBusy|ServiceUnavailable|TooManyRequests)$/;
 
-/** Returns the meaning of an unsuccessful response of the storage. Its XML is never shown. */
+/** Returns the meaning of an unsuccessful response from the storage. Its XML is never shown. */
 export function storageProblem(answer: HttpAnswer, xml: string, nowMs: number): ServiceProblem {
   const found = element(xml, 'Code');
   const code = STORAGE_CODES.has(found) ? found : '';
   const problem = statusProblem(answer, code && ` ${code}`, nowMs);
-  // An expired address and a wrong signature are both 403: the XML distinguishes them.
+  // Both an expired address and a wrong signature are 403. The XML distinguishes them.
   const isExpired = answer.status === 403 && /request has expired/i.test(element(xml, 'Message'));
   if (code === 'ExpiredToken' || isExpired) return { ...problem, failure: 'expired' };
   if (/TooLarge$/.test(code)) return { ...problem, failure: 'too_large' };
   if (TRANSIENT_CODES.test(code)) return { ...problem, failure: 'unavailable' };
   if (problem.failure !== 'unauthorized') return problem;
   const advice =
-    'the signature does not fit the request: check the Content-Type and extra headers of uploads, and the clock';
+    'the signature does not match the request: check the Content-Type and extra headers of uploads, and the clock';
   return { ...problem, failure: 'rejected', advice };
 }
 
-/** Returns the text of the first such element. Two flat elements need no XML parser. */
+/** Returns the text of the first element with this name. Two flat elements need no XML parser. */
 function element(xml: string, name: string): string {
   const start = xml.indexOf(`<${name}>`);
   const end = xml.indexOf(`</${name}>`, start);

@@ -1,4 +1,4 @@
-/** Settings of the client and their defaults. Every duration is in milliseconds. */
+/** Settings of the client and their defaults. All durations are in milliseconds. */
 
 import { type Clock, type Random, systemClock, systemRandom } from '../base/clock.ts';
 import type { LookupAll } from '../http/dialer.ts';
@@ -16,31 +16,31 @@ import {
 import { PATHS } from './contract.ts';
 
 /**
- * Observer of the client's traffic, for metrics. Its methods are called synchronously and must not throw.
- * No argument is a secret.
+ * Observer of the client's requests, for metrics. Its methods are called synchronously and must not
+ * throw. No argument is a secret.
  */
 export interface ServiceObserver {
   /**
-   * An HTTP exchange has ended. `code` is the HTTP status, or the reason why there was none (a
-   * NetworkFailure, `aborted`). `seconds` includes reading the response; for downloads it ends with
-   * the headers.
+   * Called when an HTTP exchange has ended. `code` is the HTTP status, or the reason why there was
+   * none (a NetworkFailure, or `aborted`). `seconds` includes reading the response. For downloads
+   * it ends with the headers.
    */
   request?(operation: string, code: string, seconds: number): void;
-  /** A failed exchange is about to be retried; `reason` has the values of `code` above. */
+  /** Called before a failed exchange is retried. `reason` has the values of `code` above. */
   retry?(operation: string, reason: string): void;
-  /** A host of presigned addresses is about to be used for the first time. */
+  /** Called before a host of presigned addresses is used for the first time. */
   transferHost?(host: string): void;
-  /** A create may have made a resource whose id is unknown. It has no upload, so it costs nothing. */
+  /** Called if a create may have made a resource whose id is unknown. It has no upload, so it costs nothing. */
   orphanPossible?(): void;
 }
 
-// Addresses of the service: baseUrl, and the path of the import status below it.
+// Addresses of the service: baseUrl, and the path of the import status, which is below baseUrl.
 
 /**
- * Checks baseUrl. Every call there carries the API key.
+ * Checks baseUrl. Every call to it contains the API key.
  * @throws TypeError if it is not an http(s) address, has credentials, a query or a fragment, or
  * would send the key unencrypted
- * @param allowHttp hosts (web-address.ts) that may be reached by http
+ * @param allowHttp hosts that may be reached by http (patterns as in web-address.ts)
  */
 export function checkedBaseUrl(baseUrl: string, allowHttp: readonly string[]): URL {
   const url = parseWebAddress(baseUrl);
@@ -59,32 +59,33 @@ export function checkedBaseUrl(baseUrl: string, allowHttp: readonly string[]): U
   return url;
 }
 
-/** Placeholder for the import's id in the path of the status check. */
+/** Placeholder for the import's id in the path of the import status. */
 export const IMPORT_ID_PLACEHOLDER = '{import_id}';
 
-/** The interface does not define the path of the status check, so it is an option. */
+/** The API does not define the path of the import status, so it is an option. */
 const DEFAULT_IMPORT_PATH = `${PATHS.imports}/${IMPORT_ID_PLACEHOLDER}`;
 
-/** Returns why a text cannot be the path of the status check; undefined if it can. The id may be in a query. */
+/** Returns why a string cannot be the path of the import status, or undefined if it can. The id may be in a query. */
 export function problemWithImportPath(template: string): string | undefined {
   if (!template.startsWith('/')) return 'must begin with a slash: it is below baseUrl';
   if (!template.includes(IMPORT_ID_PLACEHOLDER)) return `must contain ${IMPORT_ID_PLACEHOLDER}`;
   const rest = template.replaceAll(IMPORT_ID_PLACEHOLDER, '');
   if (!/^[\x21-\x7e]*$/.test(rest) || /[#{}\\]/.test(rest)) {
-    return `must be printable ASCII without #, backslash and braces but those of ${IMPORT_ID_PLACEHOLDER}`;
+    return `must be printable ASCII without #, backslash and braces, except the braces of ${IMPORT_ID_PLACEHOLDER}`;
   }
-  // Escaped dot segments are refused, too: they would lead to addresses that are not below baseUrl.
+  // Escaped dot segments are refused too, because they would lead to addresses that are not below
+  // baseUrl.
   const steps = (template.split('?')[0] ?? '').replaceAll(/%2e/gi, '.').split('/');
   if (!steps.includes('.') && !steps.includes('..')) return undefined;
   return 'must have no dot segments (. and ..)';
 }
 
 export interface RetrySettings {
-  /** Maximum number of attempts after the first. */
+  /** Maximum number of attempts after the first one. */
   readonly maxRetries: number;
-  /** Time after the first failure, in ms, after which no attempt starts. */
+  /** Time in ms from the first failure after which no attempt starts. */
   readonly maxElapsedMs: number;
-  /** Ceiling of the first wait, in ms. It doubles with each failure, up to `capMs`. */
+  /** Ceiling of the first wait in ms. It doubles with each failure, up to `capMs`. */
   readonly baseMs: number;
   readonly capMs: number;
 }
@@ -93,17 +94,17 @@ interface ClientSettings extends HttpTimeouts {
   readonly retry: RetrySettings;
   /** Maximum number of concurrent calls to baseUrl. */
   readonly maxConcurrentRequests: number;
-  /** Maximum number of concurrent uploads to one host; downloads have the same limit. */
+  /** Maximum number of concurrent uploads to one host. Downloads have the same limit. */
   readonly maxConcurrentTransfers: number;
-  /** Slowest upload: it may take headersTimeoutMs plus its size at this speed. */
+  /** Minimum upload speed. An upload may take headersTimeoutMs plus its size at this speed. */
   readonly minUploadBytesPerSecond: number;
-  /** Slowest download: its reader may wait bodyTimeoutMs plus the received size at this speed. */
+  /** Minimum download speed. The reader may wait bodyTimeoutMs plus the received size at this speed. */
   readonly minDownloadBytesPerSecond: number;
-  /** Maximum size of a download, decompressed. */
+  /** Maximum decompressed size of a download. */
   readonly maxResultBytes: number;
   /** Maximum growth factor of a compressed download, checked after the first MiB. */
   readonly maxDecompressionRatio: number;
-  /** Path of an import's status below baseUrl; `{import_id}` stands for the id. */
+  /** Path of the import status below baseUrl. `{import_id}` stands for the id. */
   readonly importPath: string;
 }
 
@@ -123,22 +124,22 @@ export const DEFAULT_SETTINGS: ClientSettings = {
 
 /** Options of a {@link ContentReviewClient}. Durations are in milliseconds. */
 export interface ContentReviewClientOptions extends Partial<Omit<ClientSettings, 'retry'>> {
-  /** https address of the service, without `/v1`. http is accepted for this machine and for hosts in `allowHttp`. */
+  /** https address of the service, without `/v1`. http is allowed for this machine, and for hosts in `allowHttp`. */
   readonly baseUrl: string;
-  /** API key, or a function that returns it, which is called for every request so that a rotated key takes effect. */
+  /** API key, or a function that returns it and is called for every request, so that a rotated key takes effect. */
   readonly apiKey: string | (() => string | Promise<string>);
   /** Retries of transient failures. Default: 5 retries, at most 60 s after the first failure. */
   readonly retry?: Partial<RetrySettings>;
-  // Allowed addresses and connections (docs/service-security.md).
-  /** Hosts that may be reached by http, also for baseUrl. This machine is always allowed. */
+  // Allowed addresses, and connections (docs/service-security.md).
+  /** Hosts that may be reached by http. This applies to baseUrl too. This machine is always allowed. */
   readonly allowHttp?: readonly string[];
-  /** Hosts of transfers: `files.example.com`, `*.example.com`, also with `:port`. Default: all hosts with public addresses. */
+  /** Hosts for transfers: `files.example.com`, `*.example.com`, also with `:port`. Default: all public addresses. */
   readonly transferHosts?: readonly string[];
   /** Hosts and ranges such as `10.0.0.0/8` that transfers may reach at private addresses. */
   readonly allowPrivate?: readonly string[];
-  /** Headers of every upload request, except after a redirect to another origin. */
+  /** Headers for every upload request, except after a redirect to another origin. */
   readonly uploadHeaders?: ExtraHeaders;
-  /** Default: from the environment. */
+  /** Proxies. Default: those in the environment. */
   readonly proxy?: ProxyRules;
   readonly tls?: TlsFiles;
   /** Name lookup, for tests. */
@@ -151,21 +152,23 @@ export interface ContentReviewClientOptions extends Partial<Omit<ClientSettings,
 
 /** Options of all methods of the client. */
 export interface CallOptions {
-  /** Aborts the call immediately with the signal's reason; `AbortSignal.timeout(60_000)` sets a time limit. */
+  /** Aborts the call at once with the signal's reason. For a time limit, use `AbortSignal.timeout(60_000)`. */
   readonly signal?: AbortSignal | undefined;
+  /** Awaited before each request to `baseUrl`, including retries, but not before transfers. */
+  readonly beforeRequest?: ((signal: AbortSignal) => Promise<void>) | undefined;
 }
 
 /** Options of downloads. */
 export interface DownloadOptions extends CallOptions {
-  /** Called with the size in bytes, unless the storage does not state it or sends the file compressed. */
+  /** Called with the file's size in bytes, unless the storage does not send it or sends the file compressed. */
   readonly onLength?: ((bytes: number) => void) | undefined;
 }
 
-/** Options of the waits. */
+/** Options of the methods that wait. */
 export interface WaitOptions<View> extends CallOptions {
-  /** Longest delay before the second request, in ms. Grows by half with each request. Default 1 s. */
+  /** Maximum delay in ms before the second request. Grows by half with each request. Default: 1 s. */
   readonly firstDelayMs?: number;
-  /** Longest delay between two requests, in ms. Default 30 s. */
+  /** Maximum delay in ms between two requests. Default: 30 s. */
   readonly maxDelayMs?: number;
   /** Called with every response. */
   readonly onAnswer?: (view: View) => void;
@@ -179,7 +182,7 @@ export interface ServiceContext {
   readonly observer: ServiceObserver;
 }
 
-/** Fills in the defaults. */
+/** Returns the settings with their defaults. */
 export function contextOf(options: ContentReviewClientOptions): ServiceContext {
   const { clock = systemClock, random = systemRandom, observer = {} } = options;
   const retry = { ...DEFAULT_SETTINGS.retry, ...defined(options.retry ?? {}) };

@@ -1,6 +1,6 @@
 /**
- * One attempt at one exchange. It is timed for the observer, has its own span inside a traced step,
- * and turns every failure into a problem.
+ * One attempt at one exchange. The observer receives its duration. Inside a traced step it has its
+ * own span. Every failure becomes a ServiceProblem.
  */
 
 import { retryWaitMs } from '../base/backoff.ts';
@@ -19,19 +19,19 @@ import {
 import type { ServiceContext } from './options.ts';
 
 export interface ServiceRequest extends HttpRequest {
-  /** Label of metrics: `create_batch`. */
+  /** Metric label, such as `create_batch`. */
   readonly operation: string;
-  /** Number of earlier exchanges of the operation, by retries and redirects. */
+  /** Number of earlier exchanges of this operation, because of retries and redirects. */
   readonly resends: number;
-  /** Path with placeholders, only for calls to baseUrl: only these carry the trace context. */
+  /** Path with placeholders. Only calls to baseUrl have one, and only these send the trace context. */
   readonly template?: () => string;
 }
 
 /**
- * Sends `request` and reads the part of the response that the caller needs. A response in which `read`
- * finds a ProtocolViolation is a failed request, whatever its status.
- * @throws only the signal's reason, or an AbortError if the client was closed: neither is a failure
- * of the service
+ * Sends `request`, and reads the part of the response that the caller needs. If `read` throws a
+ * ProtocolViolation, the request has failed, whatever its status.
+ * @throws only the signal's reason, or an AbortError if the client was closed, because neither is a
+ * failure of the service
  */
 export async function exchange<T>(
   { clock, observer }: ServiceContext,
@@ -43,7 +43,7 @@ export async function exchange<T>(
   let startedMs = clock.monotonic();
   const span = requestSpan(request);
   const onSent = () => {
-    // Excludes the wait for a free connection, which depends on this side only.
+    // The wait for a free connection is not included, because it depends only on this side.
     startedMs = clock.monotonic();
     request.onSent?.();
   };
@@ -58,7 +58,7 @@ export async function exchange<T>(
     err({ ...problem, address: shownAddress(request.url) });
   let status: number | undefined;
   try {
-    // Only calls to baseUrl have a template: a storage must not receive the trace.
+    // Only calls to baseUrl have a template. A storage must not receive the trace.
     const context = request.template !== undefined && span.ids && traceHeadersOf(span.ids);
     const headers = context ? { ...request.headers, ...context } : request.headers;
     const answer = await pool.send({ ...request, headers, onSent }, signal);
@@ -69,7 +69,7 @@ export async function exchange<T>(
   } catch (error) {
     if (error instanceof ProtocolViolation) {
       report('protocol');
-      const what = `answered ${status}, but ${error.message}`;
+      const what = `responded with ${status}, but ${error.message}`;
       return failed({ failure: 'protocol', what, reason: 'protocol', status });
     }
     if (!(error instanceof NetworkError)) {
@@ -81,7 +81,7 @@ export async function exchange<T>(
   }
 }
 
-/** Starts a span by OpenTelemetry's conventions for HTTP clients. The address has no query (I6). */
+/** Starts a span according to OpenTelemetry's conventions for HTTP clients. Its address has no query (I6). */
 function requestSpan({ method, url, resends, template }: ServiceRequest): Span {
   const step = currentSpan();
   if (step === NO_SPAN) return NO_SPAN;
@@ -104,7 +104,7 @@ export function isSuccess({ status }: HttpAnswer): boolean {
   return status >= 200 && status < 300;
 }
 
-/** Returns the body of an error; empty if it is cut or too long. @throws the signal's reason */
+/** Returns the body of an error response, or '' if it is cut off or too long. @throws the signal's reason */
 export async function errorText(answer: HttpAnswer): Promise<string> {
   try {
     return await answer.text();
@@ -115,10 +115,10 @@ export async function errorText(answer: HttpAnswer): Promise<string> {
 }
 
 /**
- * Runs `attempt` until it succeeds, fails permanently, or reaches the limit of attempts or time.
- * A Retry-After is the minimum of the wait. If that wait would end after maxElapsedMs, the error is
- * thrown at once and contains it.
- * @throws ServiceError, or the signal's reason: an abort ends a wait between attempts at once
+ * Runs `attempt` until it succeeds, fails permanently, or reaches the limit of attempts or time. A
+ * Retry-After is the minimum wait. If the wait would end after maxElapsedMs, the error is thrown at
+ * once, and contains the Retry-After.
+ * @throws ServiceError, or the signal's reason; an abort ends a wait at once
  */
 export async function withRetry<T>(
   { settings, clock, random, observer }: ServiceContext,
@@ -134,7 +134,7 @@ export async function withRetry<T>(
     if (result.ok) return result.value;
 
     const { failure, reason, retryAfterMs } = result.error;
-    // Starts with the first failure, so that neither a queue nor a slow first attempt counts.
+    // Starts with the first failure, so that a queue or a slow first attempt does not count.
     if (failures === 0) giveUpAtMs = clock.monotonic() + maxElapsedMs;
     const waitMs = retryWaitMs(failures, settings.retry, random, retryAfterMs);
     const isTransient = failure === 'unavailable';

@@ -1,7 +1,7 @@
 /**
  * Policy for presigned addresses. An attacker who controls the service's responses or the storage's
- * redirects must not reach the network through this process. So hosts are checked by name before a
- * request, and by address at each connection.
+ * redirects must not reach the network through this process. Therefore hosts are checked by name
+ * before each request, and by address at each connection.
  */
 import { isIP } from 'node:net';
 import { addressSet, contains, problemWithCidr, rangeOf } from '../http/address-ranges.ts';
@@ -15,7 +15,7 @@ import {
 import { NOT_PUBLIC } from './error-classification.ts';
 
 export interface TransferRules {
-  /** Hosts of transfers (web-address.ts). If empty, all hosts with public addresses are allowed. */
+  /** Hosts for transfers (web-address.ts). If empty, all hosts with public addresses are allowed. */
   readonly hosts: readonly string[];
   /** Hosts that may be reached by http. This machine is always allowed. */
   readonly allowHttp: readonly string[];
@@ -24,15 +24,15 @@ export interface TransferRules {
 }
 
 export interface TransferPolicy {
-  /** Returns why an address may not be used, as far as that is known without a name lookup. */
+  /** Returns why an address may not be used, as far as that can be determined without a name lookup. */
   objection(url: URL): string | undefined;
-  /** Returns whether a host may be reached at an address. Called for each connection. */
+  /** Returns true if a host may be reached at an address. Called for each connection. */
   allowsAddress(host: string, address: string): boolean;
 }
 
 /**
  * @throws TypeError for an invalid rule
- * @param baseUrl if it is this machine, the storage may be on it, too
+ * @param baseUrl if it is this machine, the storage may be on this machine too
  */
 export function transferPolicy(rules: TransferRules, baseUrl: URL): TransferPolicy {
   const hosts = hostPatterns(rules.hosts);
@@ -40,7 +40,8 @@ export function transferPolicy(rules: TransferRules, baseUrl: URL): TransferPoli
   const isNetwork = (text: string) => problemWithCidr(text) === undefined;
   const networks = addressSet(rules.allowPrivate.filter(isNetwork));
   const names = hostPatterns(rules.allowPrivate.filter((text) => !isNetwork(text)));
-  // Connections are checked by address, without a port, so such a rule would never apply.
+  // A connection is checked by its address, without a port, so a rule with a port would never
+  // apply.
   const ported = names.find(({ port }) => port !== undefined);
   if (ported !== undefined) {
     throw new TypeError(`"${ported.host}:${ported.port}" in a list of hosts: remove the port`);
@@ -51,7 +52,8 @@ export function transferPolicy(rules: TransferRules, baseUrl: URL): TransferPoli
     const range = rangeOf(address);
     if (range === 'public' || contains(networks, address)) return true;
     if (range === 'loopback' && isLocal) return true;
-    // Never allows the addresses of cloud credentials, because the owner of a name chooses its address.
+    // The addresses of cloud credentials are never allowed, because the owner of a name chooses its
+    // address.
     const isNamed = matchesHost(names, new URL(`http://${bracketed(host)}`));
     return (range === 'private' || range === 'loopback') && isNamed;
   };

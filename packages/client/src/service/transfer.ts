@@ -1,7 +1,7 @@
 /**
- * Transfers of files to and from presigned addresses. The address is the authorization: no key is
- * sent, and no unneeded header, because an unsigned header can invalidate the signature (User-Agent
- * never does).
+ * Transfers of files to and from presigned addresses. The address itself is the authorization. No
+ * key and no unneeded header is sent, because an unsigned header can invalidate the signature
+ * (User-Agent never does).
  */
 import { err, ok, type Result } from '../base/result.ts';
 import { plainBytes } from '../http/decompression.ts';
@@ -29,9 +29,9 @@ import { errorText, exchange, isSuccess, type ServiceRequest, withRetry } from '
 import type { TransferPolicy } from './transfer-policy.ts';
 
 /**
- * Gathers chunks into pieces of `size` bytes; the last may be smaller. Bytes before an error are
- * yielded before it is thrown. Chunks are copied on arrival: if a body arrived byte by byte, each
- * byte would otherwise keep hundreds of bytes of objects.
+ * Gathers chunks into pieces of `size` bytes. The last may be smaller. Bytes before an error are
+ * yielded before it is thrown. Chunks are copied on arrival. If a body arrived byte by byte, each
+ * byte would otherwise keep hundreds of bytes of objects in memory.
  */
 export async function* gathered(
   chunks: AsyncIterable<Buffer>,
@@ -57,13 +57,14 @@ export async function* gathered(
   if (length > 0) yield Buffer.from(piece.subarray(0, length));
 }
 
-/** Maximum number of hosts that are recorded, so that each is reported once. */
+/** Maximum number of hosts to remember, so that each is reported only once. */
 const MAX_HOSTS = 1000;
 /** Size of a piece of a download. A reader in another thread receives one message per piece. */
 const PIECE_BYTES = 256 * 1024;
 /**
- * Statuses after which an upload may have been stored: the storage or a gateway failed while handling
- * it. 501 and 503 come before anything is stored; 303 refers to a completed action.
+ * Statuses after which an upload may have been stored, because the storage or a gateway failed
+ * while handling it. 501 and 503 are sent before anything is stored. 303 refers to a completed
+ * action.
  */
 const MAY_HAVE_ARRIVED = /^(303|5(?!01|03)\d\d)$/;
 
@@ -72,7 +73,7 @@ export interface TransferCall {
 }
 
 export interface UploadCall extends TransferCall {
-  /** Sent exactly as given, because it is part of the signature. */
+  /** Content-Type, sent exactly as given because it is part of the signature. */
   readonly contentType: string;
 }
 
@@ -86,7 +87,7 @@ interface TransferRequest extends Omit<HttpRequest, 'body' | 'onSent'> {
   readonly source?: BodySource;
 }
 
-/** Separate pools, so that neither direction starves the other. Both refuse addresses by the policy. */
+/** Separate pools, so that uploads and downloads do not starve each other. Both refuse addresses by the policy. */
 interface TransferPools {
   readonly upload: HttpPool;
   readonly download: HttpPool;
@@ -110,11 +111,11 @@ export class Transfer {
   }
 
   /**
-   * PUT of the whole body, with its Content-Length. Repeating it is harmless, so unclear outcomes are
-   * retried.
+   * PUT of the whole body with its Content-Length. It is idempotent, so it is retried if its
+   * outcome is unknown.
    * @throws ServiceError: `expired`, `too_large`, `rejected`, `not_found`, `unavailable`,
    * `blocked`, `protocol`, with `mayHaveArrived`; the signal's reason if aborted; the error of a
-   * streamed body's source, and RangeError if its length differs from the announced one
+   * streamed body's source, or RangeError if its length differs from the declared one
    */
   async upload(uploadUrl: string, body: UploadBody, call: UploadCall): Promise<void> {
     const { contentType, signal } = call;
@@ -126,7 +127,8 @@ export class Transfer {
       url: addressOf('upload', uploadUrl),
       headers: { 'content-type': contentType, 'content-length': String(source.length) },
       source,
-      // The pool's headers timeout starts with the first byte sent, so it includes the sending.
+      // The pool's headers timeout starts with the first byte sent, so it includes the time for
+      // sending.
       headersTimeoutMs:
         headersTimeoutMs + Math.ceil((source.length / minUploadBytesPerSecond) * 1000),
     };
@@ -146,10 +148,11 @@ export class Transfer {
   }
 
   /**
-   * GET of a file: yields its bytes in pieces, decompressed if it was stored compressed. Nothing is sent
-   * before the first piece is requested, and leaving the loop frees the connection. The caller owns each
-   * piece. A body that fails half-way is not retried here, because only the caller knows what it can skip.
-   * @throws ServiceError as for `upload`; `protocol` for a body that ends early or cannot be
+   * GET of a file. Yields its bytes in pieces, decompressed if it was stored compressed. Nothing is
+   * sent before the first piece is requested. Leaving the loop frees the connection. The caller
+   * owns each piece. A body that fails half-way is not retried here, because only the caller can
+   * skip the bytes read.
+   * @throws ServiceError like `upload`; `protocol` for a body that ends early or cannot be
    * decompressed, `blocked` for one that is too large or has an unknown encoding; the signal's
    * reason if aborted
    */
@@ -200,7 +203,7 @@ export class Transfer {
     }
   }
 
-  /** Makes one attempt, with the current values of the configured headers. */
+  /** Makes one attempt with the current values of the configured extra headers. */
   async #send(
     request: TransferRequest,
     resends: number,
@@ -215,8 +218,8 @@ export class Transfer {
   }
 
   /**
-   * Follows redirects: method and body must stay, and every new host must be allowed.
-   * @param extra headers for the origin that the service named only
+   * Follows redirects. They must keep method and body, and every new host must be allowed.
+   * @param extra headers that are only for the origin that the service named
    */
   async #follow(
     { source, ...request }: TransferRequest,
@@ -264,7 +267,7 @@ export class Transfer {
     }
   }
 
-  /** Returns the response if it is a success, or the next address if it is a redirect. */
+  /** Returns the response if it is successful, or the next address if it is a redirect. */
   async #read(
     answer: HttpAnswer,
     url: URL,
@@ -281,7 +284,7 @@ export class Transfer {
     return next.ok ? next : err(refused(next.error, status));
   }
 
-  /** Returns why an address may not be used, in words that continue "upload at host/path was not called: …". */
+  /** Returns why an address may not be used, in words that can follow "upload at host/path was not called:". */
   #objection(operation: string, from: URL, url: URL): string | undefined {
     const { observer } = this.#context;
     const objection = leavesHttps(from, url)
@@ -300,7 +303,7 @@ function refused(what: string, status?: number): ServiceProblem {
   return { failure: 'protocol', what, reason: 'refused', status };
 }
 
-/** Transient, because a file may be in rotation: records are kept for a retry. */
+/** The failure is transient, because a file may be in rotation. The records then wait for a retry. */
 function noHeader(name: string): ServiceProblem {
   const what = `was not called: cannot read the extra header "${name}", or its value is invalid`;
   const advice = 'check the source of service.transfer.uploadHeaders';

@@ -1,4 +1,4 @@
-/** Reader of result files in the caller's thread. result-thread.ts has the one with its own thread. */
+/** Reader of result files in the caller's thread. result-thread.ts has a reader that uses a separate thread. */
 import { ResultSlice } from '../../../core/bytes/result-slice.ts';
 import type { Download, JobContext } from '../../../core/ports/pipeline-kind.ts';
 import {
@@ -10,20 +10,20 @@ import {
 import type { ResultNotice } from './row-decisions.ts';
 
 export interface ResultFile extends FileFacts {
-  /** Called for each piece, and returns the context of its decisions. */
+  /** Called for each piece. Returns the context of the piece's decisions. */
   readonly job: () => JobContext;
-  /** Called after each piece with the number of bytes held for a large row. */
+  /** Called after each piece with the number of bytes held for a large, incomplete row. */
   readonly onHeld?: Download['onHeld'];
-  /** Called at the end of a complete file with a final line end. */
+  /** Called at the end of a complete file that has a final line end. */
   readonly onLineEnd?: () => void;
-  /** Called with the digest of a last row that was not processed. */
+  /** Called with the digest of a last row that was not processed because it has no line end. */
   readonly onUnendedRow?: (digest: string) => void;
 }
 
 /**
  * Reads a file in slices of rows.
- * @throws ServiceError `protocol` for a file that is truncated, or has no usable header or a row
- * that is too large; errors of the source. All earlier rows are yielded first.
+ * @throws ServiceError `protocol` if the file is truncated, has no usable header or has a row that
+ * is too large; errors of the source. All earlier rows are yielded first.
  */
 export type ResultFileReader = (
   source: AsyncIterable<Buffer>,
@@ -35,14 +35,14 @@ export type CreateResultFileReader = (
   onNotice: (notice: ResultNotice) => void,
 ) => ResultFileReader;
 
-/** Maximum number of bytes read at a time, which takes a few milliseconds at most. */
+/** Maximum number of bytes to read at a time. Reading them takes a few milliseconds at most. */
 const PIECE_BYTES = 256 * 1024;
 
-/** Reads in the caller's thread. */
+/** Reads result files in the caller's thread. */
 export const resultFileReader: CreateResultFileReader = (settings, onNotice) => (source, file) =>
   slicesOf(source, file, () => new ResultReader(settings, file), onNotice);
 
-/** Reads a file piece by piece. Its reader has one piece at a time. */
+/** Reads a file piece by piece. At any time, at most one piece is in the reader. */
 export async function* slicesOf(
   source: AsyncIterable<Buffer>,
   { job, onHeld, onLineEnd, onUnendedRow }: ResultFile,

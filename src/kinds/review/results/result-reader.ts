@@ -14,14 +14,14 @@ import { SliceWriter } from '../../../core/bytes/slice-writer.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
 import { type ResultNotice, RowDecisions } from './row-decisions.ts';
 
-// Limits on the memory of incomplete rows. The size of the upload limits the rows of its results,
-// and only one file of the process at a time may hold a large row.
+// Limits on the memory for incomplete rows. A row in a result file is limited by the size of the
+// upload. Only one file in the process may hold a large row at a time.
 
-/** Maximum size of an incomplete row that a file may hold without waiting for its turn. */
+/** Maximum size of an incomplete row that a file may hold without a turn. */
 const LARGE_BYTES = 1024 * 1024;
-/** Factor by which an uploaded row grows if the service quotes its cells. */
+/** Maximum factor by which a row grows if the service quotes its cells. */
 const GROWTH = 2;
-/** Size of the result, labels and columns that the service adds. */
+/** Maximum size of the result, labels and columns that the service adds to a row. */
 const ADDED_BYTES = 2 * 1024 * 1024;
 const MOST_BYTES = 64 * 1024 * 1024;
 
@@ -30,19 +30,19 @@ export function maxRowBytes({ uploadedBytes = MOST_BYTES }: JobContext): number 
   return Math.min(GROWTH * uploadedBytes + ADDED_BYTES, MOST_BYTES);
 }
 
-/** Number of rows allowed in addition to those that fit the upload, and minimum size of a row. */
+/** Number of rows allowed in addition to those that fit into the upload, and minimum size of a row. */
 const ADDED_ROWS = 1_000;
 const LEAST_ROW_BYTES = 32;
 
-/** Returns the maximum number of rows in a job's result file. Each malformed row becomes an object. */
+/** Returns the maximum number of rows in a job's result file. Each malformed row becomes an object in memory. */
 function maxRows({ uploadedBytes = MOST_BYTES }: JobContext): number {
   return ADDED_ROWS + uploadedBytes / LEAST_ROW_BYTES;
 }
 
-/** Resolves when all earlier turns have ended. */
+/** Resolves when all turns so far have ended. */
 let turns: Promise<void> = Promise.resolve();
 
-/** Waits until this file may hold a large row. @returns a function that ends its turn */
+/** Waits until this file may hold a large row. @returns a function that ends the turn */
 export async function largeRowTurn(): Promise<() => void> {
   const before = turns;
   const turn = Promise.withResolvers<void>();
@@ -51,9 +51,9 @@ export async function largeRowTurn(): Promise<() => void> {
   return turn.resolve;
 }
 
-// Buffer for the beginning of an incomplete row. Its memory is reused.
+// Buffer for the start of an incomplete row. Its memory is reused.
 
-/** Maximum memory that is kept for the next row. */
+/** Maximum size of the memory that is kept for the next row. */
 const KEPT_BYTES = 256 * 1024;
 
 class PartialRow {
@@ -69,7 +69,7 @@ class PartialRow {
     return this.#room.subarray(0, this.#length);
   }
 
-  /** @param most maximum number of bytes that will be needed, if known */
+  /** @param most maximum total number of bytes, if known */
   add(from: Buffer, most = Infinity): void {
     const length = this.#length + from.length;
     if (length > this.#room.length) {
@@ -93,44 +93,44 @@ class PartialRow {
 }
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
-/** Number of bytes that reveal the format of a file. */
+/** Number of bytes needed to recognise the format of a file. */
 const HEAD_BYTES = 4;
 const LINE_END = Buffer.from('\n');
-/** Growth factor after which a partial row is scanned again: a file may arrive byte by byte. */
+/** Growth after which a partial row is scanned again. A file may arrive byte by byte, so not every piece is scanned. */
 const RESCAN_GROWTH = 1.125;
 /** Size in bytes above which LONG_RESCAN_GROWTH applies. */
 const LONG_BYTES = 128 * 1024;
 const LONG_RESCAN_GROWTH = 2;
 
-/** Memory per byte of a partial row, whose buffer doubles when it is full. */
+/** Memory per byte of a partial row. Its buffer doubles when full. */
 const HELD_PER_BYTE = 3;
 
-/** Settings of all result files of a pipeline. They are plain values that can be sent to a thread. */
+/** Settings for all result files of a pipeline. They are plain values, so they can be sent to a thread. */
 export interface ResultSettings extends Pick<WantedColumns, 'resultColumn'> {
-  /** The source topic. */
+  /** Name of the source topic. */
   readonly topic: string;
 }
 
-/** Facts about one download of a result file. */
+/** Properties of one download of a result file. */
 export interface FileFacts {
-  /** Number of rows reported by the service; undefined if it reports none. */
+  /** Number of rows that the service reported. undefined if it reported none. */
   readonly expectedRows: number | undefined;
-  /** Digest of a last row that lacks a line end but is complete, since several downloads ended with it. */
+  /** Digest of a last row that counts as complete without a line end, because several downloads ended with it. */
   readonly wholeRow?: string | undefined;
 }
 
-/** Rows of a piece, and the problem in it that ended the file, if any. */
+/** Rows of a piece, and the problem that ended the file in this piece, if any. */
 export interface ReadRows {
   readonly rows: ResultColumns | undefined;
   /** Memory in bytes of a large incomplete row; 0 if there is none. */
   readonly held: number;
   /** Deviations from the interface, without duplicates. */
   readonly notices: readonly ResultNotice[];
-  /** True at the end of a complete file with a final line end. */
+  /** True at the end of a complete file that has a final line end. */
   readonly endsLine: boolean;
   /** Digest of a last row that was not processed because it has no line end. */
   readonly unendedRow: string | undefined;
-  /** Reason to stop reading, a ServiceError or a bug; undefined if reading can continue. */
+  /** Reason to stop reading: a ServiceError or a bug. undefined if reading can continue. */
   readonly problem: unknown;
 }
 
@@ -141,20 +141,20 @@ export class ResultReader {
   readonly #scanner = new RowScanner();
   readonly #partial = new PartialRow();
   #notices = new Map<string, ResultNotice>();
-  /** Size at which the partial row is scanned again. */
+  /** Size at which the partial row is scanned next. */
   #scanFrom = 0;
-  /** True once the byte order mark has been skipped, if there was one. */
+  /** True once the start of the file has been checked for a byte order mark. */
   #begun = false;
-  /** Writer of decisions, and column of the references. Set when the header is read. */
+  /** Writer of decisions, and index of the reference column. Set when the header has been read. */
   #decisions: RowDecisions | undefined;
   #referenceColumn = -1;
   #job: JobContext | undefined;
   #taken = 0;
   #endsLine = false;
   #unendedRow: string | undefined;
-  /** Bytes since the last row, because empty lines take time too. */
+  /** Number of bytes read since the last row. It is limited, because empty lines take time too. */
   #bytesSinceRow = 0;
-  /** Ends the turn of a large row. */
+  /** Ends this file's turn for a large row. */
   #endTurn: (() => void) | undefined;
 
   constructor(settings: ResultSettings, facts: FileFacts) {
@@ -163,9 +163,9 @@ export class ResultReader {
   }
 
   /**
-   * Reads the next piece. Resolves when the file may continue: a file with a large row waits for
-   * its turn.
-   * @param job context for the decisions of the rows
+   * Reads the next piece. Resolves when the file may continue: a file with a large row first waits
+   * for its turn.
+   * @param job context for the decisions of the piece's rows
    */
   async read(piece: Buffer, job: JobContext): Promise<ReadRows> {
     this.#job = job;
@@ -180,7 +180,7 @@ export class ResultReader {
     return this.#rowsOf(() => this.#end());
   }
 
-  /** Must be called when nothing more is read. Idempotent. */
+  /** Must be called once no more pieces will be read. Idempotent. */
   close(): void {
     this.#endTurn?.();
     this.#endTurn = undefined;
@@ -281,17 +281,17 @@ export class ResultReader {
   }
 
   /**
-   * Returns true if the scanned row, which has no line end, is complete. RFC 4180 allows such a
-   * file, but a truncated one looks the same: `approved` cut to `approv` would become a result.
+   * Returns true if the scanned row is complete although it has no line end. RFC 4180 allows such a
+   * file, but a truncated file looks the same: `approved` cut to `approv` would become a result.
    */
   #isWhole(decisions: RowDecisions): boolean {
     const row = this.#scanner;
     const last = row.cells - 1;
-    // Only a CR was left over.
+    // The row has no cells if only a CR was left over.
     if (last === -1 || row.cells < decisions.columns) return false;
     if (this.#referenceColumn === last && decisions.isAuthentic(row, this.#job as JobContext))
       return true;
-    // A list or an object has an unmistakable end.
+    // The end of a list or an object is unmistakable.
     if (isJsonContainer(row.text(last))) return true;
     const { expectedRows = 0, wholeRow } = this.#facts;
     // `#taken` includes the header.

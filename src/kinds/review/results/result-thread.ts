@@ -1,7 +1,7 @@
 /**
- * Reader of result files in a separate thread (docs/adr/0026): CSV is the largest part of the
- * connector's work. The thread receives the files' bytes and returns finished decisions. Memory is
- * moved, not copied.
+ * Reader of result files in a separate thread (docs/adr/0026), because CSV is the largest part of
+ * the connector's work. The thread receives the bytes of files and returns finished decisions.
+ * Memory is moved between the threads, not copied.
  */
 
 import { Worker } from 'node:worker_threads';
@@ -16,14 +16,15 @@ import type { FileFacts, ReadRows, ResultSettings } from './result-reader.ts';
 
 /**
  * Excludes the environment, which may contain keys (I6), from the thread's section of a diagnostic
- * report. A setting in the thread's entry would take effect only after Node has started. Also
- * replaces the arguments of the process, whose preloaded modules are not meant for threads.
+ * report. Setting the option in the thread itself would take effect only after Node has started.
+ * The list also replaces the process's arguments, because modules that these preload are not meant
+ * for threads.
  */
 const REPORT_WITHOUT_ENVIRONMENT = ['--report-exclude-env'];
 
 // Messages between the connector's thread and the thread that reads result files.
 
-/** `file` is the number of a download. */
+/** Message to the thread. `file` is the number of the download. */
 export type ToThread = { readonly file: number } & (
   | {
       readonly is: 'open';
@@ -35,7 +36,7 @@ export type ToThread = { readonly file: number } & (
       readonly bytes: ArrayBuffer;
       readonly job: JobContext;
     }
-  /** No more pieces follow, because the file is complete or its reader has stopped. */
+  /** No more pieces follow: the file is complete, or its reader has stopped. */
   | { readonly is: 'end' | 'close' }
 );
 
@@ -47,15 +48,15 @@ export interface ReadMessage extends Omit<ReadRows, 'problem'> {
 
 export type FileProblem =
   | { readonly failure: ServiceFailure; readonly message: string; readonly operation: string }
-  /** Stack of a bug. Its message is left out because it may quote the file (I6). */
+  /** Stack of a bug, without its message, which may quote the file (I6). */
   | { readonly crash: string };
 
-/** Heap in MiB for short-lived objects. A slice leaves few, and a larger heap would only stay resident. */
+/** Heap for short-lived objects in MiB. A slice leaves few such objects, and a larger heap would stay resident. */
 const YOUNG_MIB = 6;
 
 /**
- * Thread for all pipelines of a process. It starts with the first reader, so that the first file
- * need not wait for it. If it dies, its files fail, and the next file starts a new thread.
+ * Thread for all pipelines of a process. It starts when the first reader is created, so that the
+ * first file need not wait. If it dies, its open files fail, and the next file starts a new thread.
  */
 export class ResultThread {
   #thread: Thread | undefined;
@@ -78,7 +79,7 @@ export class ResultThread {
   }
 }
 
-/** Worker and the files open in it. */
+/** Worker, and the files that are open in it. */
 class Thread {
   readonly #worker: Worker;
   #opened = 0;
@@ -106,15 +107,15 @@ class Thread {
     return this.#end !== undefined;
   }
 
-  /** Opens a file, which may have one pending call at a time. */
+  /** Opens a file. Each file may have one pending call at a time. */
   open(settings: ResultSettings, { expectedRows, wholeRow }: FileFacts) {
     const file = ++this.#opened;
-    // Keeps the process alive until the rows are read.
+    // Keeps the process alive until all rows have been read.
     if (++this.#open === 1) this.#worker.ref();
     this.#post({ is: 'open', file, settings, facts: { expectedRows, wholeRow } });
     return {
       read: (piece: Buffer, job: JobContext) => {
-        // A part of a larger buffer is copied, because the rest may be read elsewhere.
+        // A piece that is part of a larger buffer is copied, because other code may read the rest.
         const isWhole = piece.length === piece.buffer.byteLength;
         const bytes = isWhole ? (piece.buffer as ArrayBuffer) : new Uint8Array(piece).buffer;
         return this.#ask({ is: 'piece', file, bytes, job }, [bytes]);

@@ -1,6 +1,6 @@
 /**
- * Decisions of the rows of one result file. Only status, result, labels and the connector's own
- * column are read, so a service cannot change what a decision states about its event.
+ * Decisions for the rows of one result file. Only status, result, labels and the connector's own
+ * column are read, so the service cannot change what a decision contains about its event.
  */
 
 import { shownCode } from '../../../../packages/client/src/base/shown-text.ts';
@@ -18,7 +18,7 @@ import { DecisionWriter, ERROR, NO_LABELS, NULL } from '../decision-writer.ts';
 import { EventPart } from '../event-part.ts';
 import { FORGED, RowSeal } from '../row-seal.ts';
 
-// Deviations of result files from the interface. They are tolerated, and each is logged once.
+// Deviations of result files from the API. They are tolerated, and each is logged once.
 
 /** Log message of each kind of notice. */
 export const NOTICES = {
@@ -33,28 +33,28 @@ export const NOTICES = {
 
 export interface ResultNotice {
   readonly kind: keyof typeof NOTICES;
-  /** Never contains content (I6). */
+  /** Details of the deviation. Never contains content (I6). */
   readonly value: string;
 }
 
-/** Memory of an entry in addition to its text and its value, in bytes. */
+/** Memory of a cache entry in bytes, in addition to its cell and its value. */
 const ENTRY_BYTES = 200;
 const MAX_BYTES = 256 * 1024;
-/** Larger cells rarely repeat, and would take the memory of many small ones. */
+/** Maximum size of a cell to cache. Larger cells rarely repeat, and would take the memory of many small ones. */
 const MAX_CELL_BYTES = 8 * 1024;
 
 /**
- * Cache of values made from cells, so that repeated cells are not decoded and parsed again. Every
- * row may have a new text, so the memory is bounded by emptying a full cache.
+ * Cache of values made from cells, so that repeated cells are not decoded and parsed again. When
+ * the cache is full, it is emptied, because every row may have a different cell.
  */
 export class CellMemo<T> {
   readonly #make: (text: string) => T;
   readonly #bytesOf: (made: T) => number;
-  /** Values by the bytes of the cell: cells without doubled quotes, then cells with them. */
+  /** Values by the bytes of the cell: first for cells without doubled quotes, then for cells with them. */
   readonly #made = [new Map<string, T>(), new Map<string, T>()] as const;
   #heldBytes = 0;
 
-  /** @param bytesOf returns the memory of a value in addition to its text */
+  /** @param bytesOf returns a value's memory in bytes, without the cell */
   constructor(make: (text: string) => T, bytesOf: (made: T) => number = () => 0) {
     this.#make = make;
     this.#bytesOf = bytesOf;
@@ -65,7 +65,7 @@ export class CellMemo<T> {
     return this.at(row.bytes, row.start(cell), row.end(cell), row.isDoubled(cell));
   }
 
-  /** Returns the value of a cell in a buffer. @param isDoubled true if two quotes stand for one */
+  /** Returns the value of a cell in a buffer. @param isDoubled true if the cell has doubled quotes */
   at(bytes: Buffer, start: number, end: number, isDoubled: boolean): T {
     if (end - start > MAX_CELL_BYTES) return this.#make(textOf(bytes, start, end, isDoubled));
     const values = this.#made[isDoubled ? 1 : 0];
@@ -87,7 +87,7 @@ function textOf(bytes: Buffer, start: number, end: number, isDoubled: boolean): 
   return isDoubled ? text.replaceAll('""', '"') : text;
 }
 
-// Parts of a decision that the cells of a result row determine.
+// Parts of a decision that depend on the cells of a result row.
 
 interface StatusPart {
   /** Value of `status`, optionally followed by `service_status`. */
@@ -131,18 +131,18 @@ function statusPart(
   if (known === 'ERROR') return FAILED;
   const hasResult = row.size(result) > 0;
   if (!hasResult && (text === '' || normaliseDecisionStatus(text) === 'PENDING')) return undefined;
-  // If the cells of a file are shifted, the text may be content.
+  // If the file's cells are shifted, this cell may have content, so only a plain code is reported.
   if (status !== -1) onNotice({ kind: 'unknown_status', value: shownCode(text) ?? '' });
   const part = hasResult ? SUCCESS : FAILED;
   if (text === '') return part;
   return { ...part, json: Buffer.from(`${part.json},"service_status":${JSON.stringify(text)}`) };
 }
 
-/** Returns true for the status of nearly all rows, which is compared without decoding. */
+/** Returns true for the status that nearly all rows have. It is compared without decoding. */
 function isSuccess(row: RowScanner, column: number): boolean {
   const word = SUCCESS.json;
   if (row.size(column) !== word.length - 2) return false;
-  // In the JSON, a quote precedes the word.
+  // The word in SUCCESS.json is preceded by a quote.
   const before = row.start(column) - 1;
   for (let at = 1; at < word.length - 1; at++)
     if (row.bytes[before + at] !== word[at]) return false;
@@ -165,7 +165,7 @@ function labelPart(text: string): LabelPart {
 
 const isReplaced = (text: string): boolean => text.includes('\ufffd');
 
-/** Error of an item for which the service reports an error without giving a reason. */
+/** Error of an item for which the service reports an error without a reason. */
 const REVIEW_FAILED = Buffer.from(
   '{"code":"review_failed","message":"The service could not review this item."}',
 );
@@ -222,12 +222,12 @@ export class RowDecisions {
     }
   }
 
-  /** Returns true if the reference of a row equals the uploaded one. */
+  /** Returns true if the row's reference equals the uploaded one. */
   isAuthentic(row: RowScanner, job: JobContext): boolean {
     return this.#open(row, job) === undefined;
   }
 
-  /** Returns the reason why the row has no decision, or undefined if it has one. */
+  /** Writes a row's decision. Returns the reason if the row cannot have one. */
   #write(row: RowScanner, job: JobContext, slice: SliceWriter): string | undefined {
     const header = this.#header;
     const part = this.#part;
@@ -259,7 +259,7 @@ export class RowDecisions {
     return undefined;
   }
 
-  /** Reads the reference. @returns the reason if it is not authentic */
+  /** Reads the reference. @returns the reason if the reference is not authentic */
   #open(row: RowScanner, job: JobContext): string | undefined {
     const { reference } = this.#header;
     const [start, end] = [row.start(reference), row.end(reference)];

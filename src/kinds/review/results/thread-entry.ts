@@ -1,4 +1,4 @@
-/** Entry of the thread that reads result files. It receives pieces of files, and sends rows with their records. */
+/** Entry of the thread that reads result files. It receives pieces of files and sends rows with terminal records. */
 import { parentPort } from 'node:worker_threads';
 import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
 import { crashOf } from '../../../core/outcome/internal-error.ts';
@@ -26,7 +26,7 @@ port.on('message', async (message: ToThread) => {
   let read: ReadRows;
   if (is === 'piece') {
     read = await reader.read(Buffer.from(message.bytes), message.job);
-    // Both directions free memory at once: the collector would keep it until its next full collection.
+    // Frees the memory at once. The garbage collector would keep it until its next full collection.
     message.bytes.transfer(0);
   } else read = await reader.end();
   const { rows } = read;

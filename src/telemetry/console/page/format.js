@@ -1,4 +1,4 @@
-/** Formats of numbers and times for people. Pure. */
+/** Pure functions that format numbers and times for people. */
 
 const NONE = '–';
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
@@ -7,7 +7,7 @@ const fine = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 });
 /** @param {number | null} n */
 export const count = (n) => (n === null ? NONE : whole.format(n));
 
-/** Formats a rate per second. @param {number | undefined} n */
+/** Formats a rate in events per second. @param {number | undefined} n */
 export function rate(n) {
   if (n === undefined) return NONE;
   return `${n >= 10 ? whole.format(n) : fine.format(Math.round(n * 100) / 100)}/s`;
@@ -34,7 +34,10 @@ export function bytes(n) {
   return `${value >= 10 || at === 0 ? Math.round(value) : Math.round(value * 10) / 10} ${units[at]}`;
 }
 
-/** Formats the local time of day, with the date if it is more than 12 hours away. @param {number} ms @param {number} nowMs */
+/**
+ * Formats a local time of day. Adds the date if it is more than 12 hours away. @param {number} ms
+ * @param {number} nowMs
+ */
 export function clock(ms, nowMs) {
   const at = new Date(ms);
   const time = at.toLocaleTimeString('en-GB');

@@ -14,7 +14,7 @@ let state;
 let heardMs = 0;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer;
-/** The poll in progress; a new one replaces it. */
+/** Aborts the poll in progress. A new poll replaces it. */
 let current = new AbortController();
 
 async function poll() {
@@ -33,7 +33,7 @@ async function poll() {
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
     const heard = await response.json();
     if (own.signal.aborted) return;
-    // A different version may have a different page.
+    // A connector of another version may have another page.
     if (state !== undefined && heard.version !== state.version) location.reload();
     state = heard;
     heardMs = Date.now();

@@ -1,2 +1,2 @@
-/** Types of /console/preact.js, which the server reads from the package. */
+/** Types of /console/preact.js, a file that the server reads from the package preact. */
 export * from 'preact';

@@ -1,10 +1,10 @@
-/** Throughput of the shown pipeline. */
+/** Throughput of the displayed pipeline. */
 
-/** Time over which throughput is averaged, since it varies from second to second. */
+/** Time over which throughput is averaged, because it varies from second to second. */
 const RATE_MS = 10_000;
 
 export class Throughput {
-  /** Records ended since the start of the process. @type {{ atMs: number, ended: number }[]} */
+  /** Number of records ended since the start of the process, over time. @type {{ atMs: number, ended: number }[]} */
   #samples = [];
   #of = '';
 

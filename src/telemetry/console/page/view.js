@@ -1,4 +1,4 @@
-/** Page as a function of the state. Texts become text nodes, never markup. */
+/** Renders the page from the state. Strings become text nodes, never markup. */
 import { age, ago, bytes, clock, count, rate } from './format.js';
 import { h } from './preact.js';
 
@@ -8,13 +8,13 @@ import { h } from './preact.js';
  * @typedef {import('./preact.js').ComponentChildren} Children
  */
 
-/** Shape and words of a level, in addition to its colour. */
+/** Mark and words of a level, which accompany its colour. */
 const LEVELS = {
   good: { mark: '●', words: 'nothing needs attention' },
   warn: { mark: '◆', words: 'needs attention' },
   bad: { mark: '■', words: 'needs attention now' },
 };
-/** Level of everything while the connector does not respond. */
+/** Mark and words of every pipeline while the connector does not respond. */
 const UNKNOWN = { mark: '○', words: 'state unknown' };
 const PHASES = {
   buffered: 'buffered',
@@ -27,11 +27,12 @@ const PHASES = {
 const QUOTA = {
   rowsPerMinute: 'in this minute',
   rowsPerDay: 'until midnight UTC',
+  rowsUnderReview: 'until reviews end',
 };
 const SHARD_STATES = { owner: 'owned', claiming: 'claiming', lost: 'lost, to be reclaimed' };
-/** Maximum length of a list of shards that is open at first. */
+/** Maximum number of shards for which the list is initially open. */
 const OPEN_SHARDS = 12;
-/** Delay of a batch after its oldest event from which the event's age is shown. */
+/** The event's age is shown if its batch was created at least this much later, in ms. */
 const LATE_MS = 60_000;
 
 /** @param {State | undefined} state @param {boolean} isSilent */
@@ -157,9 +158,10 @@ function tiles({ oldestEventMs, balance, lag, inFlight, records, lanes, quota },
     tile('throughput', 'Throughput', rate(perSecond), 'records decided or dead-lettered'),
     tile('lag', 'Lag', lag === null ? 'unknown' : count(lag), 'records not read yet'),
     tile('flight', 'In flight', count(inFlight), phases(records) || 'nothing in flight'),
-    ...quota.map(({ limit, left }) =>
-      tile(`quota-${limit}`, 'Quota left', count(left), `rows ${QUOTA[limit]}`),
-    ),
+    ...quota.map(({ limit, left, renewsMs }) => {
+      const renewal = renewsMs === null ? '' : `, more in ${age(renewsMs)}`;
+      return tile(`quota-${limit}`, 'Quota left', count(left), `rows ${QUOTA[limit]}${renewal}`);
+    }),
     ...lanes.map(({ name, records, oldestEventMs }) =>
       tile(
         `lane-${name}`,

@@ -211,7 +211,7 @@ export class Schedule {
 
   /** Disables the service faults of one pipeline, and waits until its records are decided quickly again. */
   async #calmOne(): Promise<PipelineRun> {
-    const { pipelines } = this.#world;
+    const pipelines = this.#world.pipelines.filter(({ isLimited }) => !isLimited);
     const run = pipelines[this.#random.below(pipelines.length)] as PipelineRun;
     this.#calm = run;
     const isOver = () => performance.now() - (run.ledger.oldestDueMs ?? Infinity) < CALM_AGE_MS;

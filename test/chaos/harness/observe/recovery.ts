@@ -69,7 +69,7 @@ export class Recovery {
       this.#write(),
     ]);
     const due = fleet.members.map((replica) => fleet.memberOf(replica)).sort();
-    return pipelines.flatMap(({ kind, pipeline, view, ledger }) => {
+    return pipelines.flatMap(({ kind, pipeline, view, ledger, isLimited }) => {
       const group = groups.find(({ groupId }) => groupId === pipeline.group);
       const clients = group?.members.map(({ clientId }) => clientId).sort() ?? [];
       const away = fleet.away.map((replica) => fleet.memberOf(replica));
@@ -83,7 +83,9 @@ export class Recovery {
         ...(whole
           ? []
           : [`the group of ${kind} is ${group?.state} with ${clients.join(', ') || 'no member'}`]),
-        ...(flows || !this.#withFlow ? [] : [`no record of ${kind} is read or settled`]),
+        ...(flows || isLimited || !this.#withFlow
+          ? []
+          : [`no record of ${kind} is read or settled`]),
       ];
     });
   }

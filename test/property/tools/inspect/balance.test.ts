@@ -14,7 +14,7 @@ const scene = fc.record({
     .tuple(offset, fc.integer({ min: 0, max: SPAN }))
     .map(([from, length]) => ({ from, to: Math.min(SPAN, from + length) })),
   records: fc.uniqueArray(offset).map((list) => list.sort((a, b) => a - b)),
-  nulls: offsets,
+  skipped: offsets,
   terminals: fc.array(
     fc.record({ offset, dead: fc.boolean(), replay: fc.constantFrom(0, 0, 0, 1, 2) }),
     { maxLength: 60 },
@@ -27,7 +27,6 @@ const scene = fc.record({
   flags: fc.record({
     resets: fc.boolean(),
     compacted: fc.boolean(),
-    skipsNull: fc.boolean(),
     inherited: fc.boolean(),
   }),
   suspects: offsets,
@@ -41,7 +40,7 @@ function accountOf(at: number, given: Scene, settled: Map<number, boolean>): str
     ['live', given.live.has(at)],
     ['waiting', at >= given.watermark && !given.claimed.has(at)],
     ['beforeStart', at < given.start && !given.flags.inherited],
-    ['skipped', given.nulls.has(at) && given.flags.skipsNull],
+    ['skipped', given.skipped.has(at)],
     ['unknown', given.flags.resets || given.flags.compacted || at < given.completeSince],
     ['unknown', at < given.start],
     ['moving', !given.suspects.has(at)],
@@ -73,12 +72,14 @@ test('every record is in exactly one account, and the lists match the counts', (
       const evidence = {
         completeSinceMs: given.completeSince,
         compacted: flags.compacted,
-        skipsNullValues: flags.skipsNull,
         isSuspect: (at: number) => given.suspects.has(at),
       };
       const records = given.records.filter((at) => at >= range.from && at < range.to);
       for (const at of records)
-        builder.take({ offset: at, timestampMs: at, hasValue: !given.nulls.has(at) }, evidence);
+        builder.take(
+          { offset: at, timestampMs: at, isSkipped: () => given.skipped.has(at) },
+          evidence,
+        );
       const balance = builder.finish(0);
 
       const inRange = given.terminals.filter(({ offset: at }) => at >= range.from && at < range.to);

@@ -27,6 +27,11 @@ const REST_MS = 25_000;
 /** Wait for open transactions to time out. */
 const ENDING_MS = 35_000;
 const STEP_MS = 1_000;
+const DAY_MS = 86_400_000;
+/** Time after which a history with a quota per day continues with the next day, since no day ends in it. */
+const DAY_TAKES_MS = 180_000;
+/** The limit until everything is settled, with a quota per day: the records may take many days. */
+const DAYS_SETTLE_MS = 40 * DAY_TAKES_MS;
 
 export type Weakened = Pick<WorldSettings, 'wrap' | 'cluster'> & {
   /** Delays the client between the sends of a transaction and its commit. */
@@ -223,8 +228,9 @@ async function peace(
   cast.keep();
   operator.resume();
   let settledMs = 0;
+  const limitMs = shape.quotaPerDay === undefined ? SETTLES_MS : DAYS_SETTLE_MS;
   for (; !(operator.resumed && obligations.settled); settledMs += STEP_MS) {
-    if (settledMs > SETTLES_MS) {
+    if (settledMs > limitMs) {
       const missing = obligations.missing();
       throw new Violation(
         'settles',
@@ -236,6 +242,8 @@ async function peace(
     cast.keep();
     // Finishes late uploads whose planned review would never end.
     if (settledMs % 60_000 === 0) finishAll();
+    if (shape.quotaPerDay !== undefined && settledMs % DAY_TAKES_MS === DAY_TAKES_MS - STEP_MS)
+      nextDay(world, cast);
   }
   note('everything is settled');
   await world.clock.advance(REST_MS);
@@ -249,6 +257,12 @@ async function peace(
   judge.checkSilence(world);
   judge.checkQuota(world, shape);
   return settledMs;
+}
+
+/** Moves the wall clock to the next day, which instances notice when they start. */
+function nextDay({ clock }: World, cast: Cast): void {
+  for (const instance of cast.running) cast.stop(instance);
+  clock.correct(DAY_MS);
 }
 
 /** True if a dead letter with this reason is expected for a record that decodes and is still in the source. */
@@ -290,7 +304,11 @@ function optionsOf(shape: Shape): NonNullable<WorldSettings['options']> {
       maxAgeMs: shape.batchAgeMs,
       types: shape.hasLane ? { a: { maxAgeMs: 200 } } : {},
     },
-    quota: { rowsPerMinute: shape.quotaPerMinute },
+    quota: {
+      rowsPerMinute: shape.quotaPerMinute,
+      rowsPerDay: shape.quotaPerDay,
+      rowsUnderReview: shape.quotaUnderReview,
+    },
     lanes: shape.hasLane ? { a: { share: 0.3 } } : {},
     leapOffsets: 4,
     backlogPart: 3,

@@ -92,7 +92,8 @@ export function planOf(seed: number, kind = drawKind(new Chance(seed).of('kind')
   const untilMs = atMs + random.below(8_000);
   const commands = drawCommands(chance.of('commands'), untilMs);
   const spoilt = commands.length > 0 ? drawSpoilt(chance.of('spoilt commands'), untilMs) : [];
-  const steps = drawClockSteps(chance.of('clock'), untilMs);
+  // A correction of the clock also changes the length of a day.
+  const steps = shape.quotaPerDay ? [] : drawClockSteps(chance.of('clock'), untilMs);
   return { seed, shape, events: inOrder([...events, ...commands, ...spoilt, ...steps]), untilMs };
 }
 
@@ -156,6 +157,8 @@ function drawShape(random: SeededRandom): Shape {
     ...(reviewLimit ? { maxReviewTimeMs: 8_000 } : {}),
     hasLane: random.next() < 0.5,
     ...(random.next() < 0.3 ? { quotaPerMinute: pick(8, 20, 60) } : {}),
+    ...(random.next() < 0.3 ? { quotaUnderReview: pick(4, 12) } : {}),
+    ...(random.next() < 0.15 ? { quotaPerDay: pick(16, 30) } : {}),
   };
 }
 

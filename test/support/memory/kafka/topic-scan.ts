@@ -73,8 +73,8 @@ export class MemoryTopicScan implements TopicScan {
     }
   }
 
-  group(): Promise<{ readonly state: string; readonly members: number }> {
-    return this.#ask('group', () => ({ state: 'Stable', members: 1 }));
+  members(): Promise<number> {
+    return this.#ask('group', () => 1);
   }
 
   async close(): Promise<void> {}

@@ -1,8 +1,9 @@
 /** Imports at the service in memory: batches without result files. Each instance has its own. */
 
 import { ServiceError } from '../../../../packages/client/src/base/service-error.ts';
+import type { CreatedImport, ImportView } from '../../../../packages/client/src/service/answers.ts';
 import type { RemoteState } from '../../../../src/core/outcome/follow-policy.ts';
-import type { ImportService, ImportState, NewImport } from '../../../../src/kinds/service-ports.ts';
+import type { ImportService } from '../../../../src/kinds/service-ports.ts';
 import type { ReviewService, ServiceRow } from './review-service.ts';
 import type { ServiceCalls } from './service-calls.ts';
 
@@ -29,14 +30,14 @@ export class MemoryImports implements ImportService {
     this.#calls = calls;
   }
 
-  createImport({ signal }: Options): Promise<NewImport> {
+  createImport({ signal }: Options): Promise<CreatedImport> {
     return this.#calls.call('create', signal, undefined, 'import', () => {
       const { id } = this.#service.create('import');
       return { importId: id, uploadUrl: `memory://upload/${id}?signature=secret` };
     });
   }
 
-  getImport(importId: string, { signal }: Options): Promise<ImportState> {
+  getImport(importId: string, { signal }: Options): Promise<Pick<ImportView, 'rawStatus'>> {
     return this.#calls.call('status', signal, importId, undefined, () => {
       const { state } = this.#service.batch(importId);
       if (state === 'missing')

@@ -86,19 +86,20 @@ export class ReviewService {
     results: 0,
     decision: 0,
   };
-  /** Stored bodies: monotonic time in ms, and number of rows. */
-  readonly uploads: { readonly atMs: number; readonly rows: number }[] = [];
+  /** Stored bodies: time of the monotonic and of the wall clock in ms, and number of rows. */
+  readonly uploads: { readonly atMs: number; readonly wallMs: number; readonly rows: number }[] =
+    [];
   /** Slices of the result files. */
   readonly slices = new LentSlices();
   script: ServiceScript;
-  readonly #clock: Pick<Clock, 'monotonic' | 'after'>;
+  readonly #clock: Pick<Clock, 'now' | 'monotonic' | 'after'>;
   readonly network: Scheduler;
   /** `<partition>:<offset>` → number of submissions for review. */
   readonly #submissions = new Map<string, number>();
   readonly #stored = new Map<string, readonly ServiceRow[]>();
 
   constructor(
-    clock: Pick<Clock, 'monotonic' | 'after'>,
+    clock: Pick<Clock, 'now' | 'monotonic' | 'after'>,
     network: Scheduler,
     script: ServiceScript = {},
   ) {
@@ -133,7 +134,11 @@ export class ReviewService {
     const batch = this.batch(id);
     this.script.onUpload?.(id);
     if (!this.#stored.has(id))
-      this.uploads.push({ atMs: this.#clock.monotonic(), rows: rows.length });
+      this.uploads.push({
+        atMs: this.#clock.monotonic(),
+        wallMs: this.#clock.now(),
+        rows: rows.length,
+      });
     this.#stored.set(id, rows);
     if (batch.state !== 'waiting_for_upload') return;
     const lateMs = this.script.arrivalMs?.(id) ?? 0;

@@ -9,7 +9,8 @@ function read(type: unknown, ...bytes: number[]): string {
   return jsonOf(read)?.slice(5, -1) ?? jsonOrPoison(read);
 }
 
-const broken = (message: string) => `undecodable: the value is not Avro of its schema: ${message}`;
+const broken = (message: string) =>
+  `undecodable: the value does not match its Avro schema: ${message}`;
 const logical = (type: unknown, logicalType: string, more = {}) => ({
   ...(typeof type === 'object' ? type : { type }),
   logicalType,
@@ -98,14 +99,14 @@ test('bytes that do not match the schema are refused with the reason, without th
   const list = { type: 'array', items: 'null' };
   assert.equal(read('string', 8, 0x61), broken('the data ends too early'));
   assert.equal(read('string', 1), broken('the data ends too early'));
-  assert.equal(read('string', 4, 0xc3, 0x28), broken('a text is not UTF-8'));
+  assert.equal(read('string', 4, 0xc3, 0x28), broken('a string is not UTF-8'));
   assert.equal(read('int', 2, 2), broken('bytes are left over'));
   assert.equal(read('int', ...zigzag(2n ** 31n)), broken('an int has more than 32 bits'));
   assert.equal(read('long', ...Array(9).fill(0xff), 2), broken('an integer has more than 64 bits'));
   assert.equal(read('boolean', 2), broken('a boolean is neither 0 nor 1'));
   assert.equal(
     read({ type: 'enum', name: 'E', symbols: ['A'] }, 2),
-    broken('the data selects a symbol that the schema does not have'),
+    broken('the data has the number of a symbol that is not in the schema'),
   );
   assert.equal(
     read(list, ...zigzag(1_000_000_000_000n)),
@@ -117,7 +118,7 @@ test('bytes that do not match the schema are refused with the reason, without th
   );
   assert.equal(
     read(logical('int', 'time-millis'), ...zigzag(86_400_000n)),
-    broken('a time of day is outside of a day'),
+    broken('a time of day is not within a day'),
   );
 });
 
@@ -131,7 +132,7 @@ test('a recursive type is read up to a maximum depth', () => {
   assert.equal(depth(400).poison, undefined);
   assert.equal(
     depth(100_000).poison?.message,
-    'the value is not Avro of its schema: the data is nested more than 500 levels deep',
+    'the value does not match its Avro schema: the data is nested more than 500 levels deep',
   );
 });
 

@@ -15,7 +15,7 @@ function read(text: string, ...bytes: (number | string)[]): string {
 
 const proto3 = (body: string, head = '') => `syntax = "proto3"; ${head} message M { ${body} }`;
 const broken = (message: string) =>
-  `undecodable: the value is not Protobuf of its schema: ${message}`;
+  `undecodable: the value does not match its Protobuf schema: ${message}`;
 
 test('the parts of a repeated message field are merged, and the last value of a scalar field is used', () => {
   const text = proto3('M child = 1; int64 a = 2; repeated int64 list = 3; int64 b = 4;');
@@ -150,7 +150,7 @@ test('a message is found by its indexes unless they are ambiguous', () => {
 test('bytes that are not a message are refused with the reason, without their content', () => {
   const text = proto3('int32 a = 1; string b = 2; M c = 3; map<string, M> d = 4;');
   assert.equal(read(text, 18, 5, 'a'), broken('the data ends too early'));
-  assert.equal(read(text, 18, 2, 0xc3, 0x28), broken('a text is not UTF-8'));
+  assert.equal(read(text, 18, 2, 0xc3, 0x28), broken('a string is not UTF-8'));
   assert.equal(read(text, 0), broken('illegal tag: field number 0'));
   assert.equal(read(text, 15), broken('invalid wire type 7 at offset 1'));
   assert.equal(read(text, 12), broken('invalid wire type 4 at offset 1'));
@@ -171,7 +171,8 @@ test('the number of fields and packed numbers is limited by the memory that thei
     protobufReader(text)(
       Buffer.from(protobuf.Writer.create().uint32(18).bytes(Buffer.alloc(count, 1)).finish()),
     ).poison?.message;
-  const tooMany = 'the value is not Protobuf of its schema: it has too many fields and numbers';
+  const tooMany =
+    'the value does not match its Protobuf schema: it has too many fields and numbers';
   assert.deepEqual(
     [repeated(120_000, 10, 2, 8, 1), repeated(127_000, 10, 2, 8, 1)],
     [undefined, tooMany],
@@ -204,7 +205,7 @@ test('nested groups and nested message parts are read in one pass, up to a maxim
       assert.equal(protobufReader(text)(made(depth)).poison, undefined);
     assert.equal(
       protobufReader(text)(made(600)).poison?.message,
-      'the value is not Protobuf of its schema: max depth exceeded',
+      'the value does not match its Protobuf schema: max depth exceeded',
     );
   }
 });

@@ -77,7 +77,7 @@ test('an unknown id leads to dead letters and is looked up again after 5 s, as a
   await cache.ensure([7], signal);
   assert.deepEqual(cache.get(7)?.poison, {
     reason: 'unknown_schema',
-    message: 'the registry does not know the schema id 7',
+    message: 'the registry does not have the schema id 7',
   });
   known = true;
   nowMs = 4_999;

@@ -65,7 +65,7 @@ describe('a login with scram', () => {
     [
       'a wrong server signature',
       [(said) => `r=${nonceIn(said)}x,${SALT},i=4096`, () => 'v=AAAA'],
-      /its signature does not prove/,
+      /its signature does not match the password/,
     ],
   ];
   for (const [what, answers, message] of strange)

@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import type { CertificateOwner, TlsOptions } from '../../../../src/kafka/security/options.ts';
-import { ExpiryWatch } from '../../../../src/kafka/security/security.ts';
+import { expiryWatch } from '../../../../src/kafka/security/security.ts';
 import { TlsMaterial } from '../../../../src/kafka/security/tls-material.ts';
 import { certificateAuthority } from '../../../support/certificates.ts';
 import { RecordingLogger } from '../../../support/memory/telemetry/recording-telemetry.ts';
@@ -105,7 +105,7 @@ describe('TLS files for Kafka', () => {
       'a key that needs a passphrase',
       {},
       { key: first.encryptedKey('x') },
-      /^kafka\.tls\.key .*: its key is encrypted: set kafka\.tls\.keyPassphrase/,
+      /^kafka\.tls\.key .*: its key cannot be decrypted: check kafka\.tls\.keyPassphrase/,
     ],
     [
       'a wrong passphrase',
@@ -134,15 +134,15 @@ describe('certificates that expire', () => {
       );
     const logger = new RecordingLogger();
     const observed: string[] = [];
-    const watch = new ExpiryWatch(logger, (owner, atMs) => {
+    const watch = expiryWatch(logger, (owner, atMs) => {
       observed.push(`${owner} ${Math.round((atMs - Date.now()) / DAY_MS)}`);
     });
     const soon = ending(10, 'b1');
-    watch.seen('broker', soon, 'b1:9093');
-    watch.seen('broker', ending(100, 'b2'), 'b2:9093');
-    watch.seen('broker', soon, 'b1:9093');
-    watch.seen('client', ending(-1, 'me'));
-    watch.seen('broker', ending(200, 'b1'), 'b1:9093');
+    watch('broker', soon, 'b1:9093');
+    watch('broker', ending(100, 'b2'), 'b2:9093');
+    watch('broker', soon, 'b1:9093');
+    watch('client', ending(-1, 'me'));
+    watch('broker', ending(200, 'b1'), 'b1:9093');
     assert.deepEqual(observed, ['broker 10', 'broker 10', 'broker 10', 'client -1', 'broker 100']);
     assert.deepEqual(
       logger.lines.map(({ message }) => message),

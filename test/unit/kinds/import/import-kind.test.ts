@@ -150,7 +150,7 @@ test('an import that is not found is missing only if another import is found, be
       }),
       getImport: async (importId) => {
         if (known.has(importId)) return { rawStatus: 'IN_PROGRESS' };
-        throw new ServiceError('not_found', `${importId} answered 404`, {
+        throw new ServiceError('not_found', `${importId} responded with 404`, {
           operation: 'get_import',
           status: 404,
         });
@@ -163,7 +163,7 @@ test('an import that is not found is missing only if another import is found, be
       assert.ok(
         error instanceof ServiceError && error.failure === 'not_found' && error.status === 404,
       );
-      assert.match(error.message, /new-1 answered 404.*service\.importPath/);
+      assert.match(error.message, /new-1 responded with 404.*service\.importPath/);
       return true;
     });
   }
@@ -242,7 +242,7 @@ test('no import is submitted again while the status path is temporarily lost', a
       },
       getImport: async (importId) => {
         if (known.has(importId) && !lost) return { rawStatus: 'IN_PROGRESS' };
-        throw new ServiceError('not_found', `${importId} answered 404`, {
+        throw new ServiceError('not_found', `${importId} responded with 404`, {
           operation: 'get_import',
           status: 404,
         });

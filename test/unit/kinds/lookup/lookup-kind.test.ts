@@ -167,7 +167,7 @@ test('no id is given up while the service does not find an earlier decision eith
     ['not_found', 404],
     ['rejected', 400],
   ] as const) {
-    const lost = new ServiceError(failure, `answered ${status}`, {
+    const lost = new ServiceError(failure, `responded with ${status}`, {
       operation: 'get_decision',
       status,
     });
@@ -208,7 +208,7 @@ test('no id is given up while the service does not find an earlier decision eith
 test('a refusal with a status that does not concern the id gives up no id', async () => {
   const told: string[] = [];
   for (const status of [402, 405, 406, 415, 426]) {
-    const refusal = new ServiceError('rejected', `answered ${status}`, {
+    const refusal = new ServiceError('rejected', `responded with ${status}`, {
       operation: 'get_decision',
       status,
     });
@@ -216,7 +216,7 @@ test('a refusal with a status that does not concern the id gives up no id', asyn
     for (const ms of [0, 5_000]) assert.deepEqual((await ask(ms)).offsets, []);
     assert.equal((await ask(10_000)).error, refusal);
   }
-  assert.equal(told[1], 'answered 405');
+  assert.equal(told[1], 'responded with 405');
 });
 
 test('a temporary 404 or refusal gives up no id, however old the lookup is', async () => {

@@ -56,7 +56,7 @@ test('a type map looks up numbers and booleans in their JSON form, and uses othe
   const fate = (kind: unknown) => fateOf({ ...EVENT, kind }, { type: { field: 'kind', map } });
   assert.match(
     fate('SECRET'),
-    /^type_not_allowed: "kind" is a string that source\.mapping\.type\.map does not have/,
+    /^type_not_allowed: "kind" is a string that is not in source\.mapping\.type\.map/,
   );
   assert.match(
     fate(undefined),

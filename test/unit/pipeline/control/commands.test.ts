@@ -230,7 +230,7 @@ test('an unchanged command is not written, a newer command ends the wait, and on
   assert.equal((await command(world, 'drain')).outcome, 'superseded');
   instance.process.kill();
   const nobody = { ...controlOf(world) };
-  nobody.scan.group = async () => ({ state: 'Empty', members: 0 });
+  nobody.scan.members = async () => 0;
   const left = await command(world, 'drain', { tools: nobody });
   assert.deepEqual(
     [left.outcome, left.attended, left.shards[0]?.liveJobs],

@@ -83,6 +83,26 @@ test('a lane without room submits its open batches instead of waiting for their 
   assert.ok(decided > 3_000, `${decided} decided`);
 });
 
+test('retries pass new batches that wait for the rows under review to end', async () => {
+  let reviews = 0;
+  const world = new World({
+    partitions: 1,
+    options: {
+      batch: { maxRows: 50, maxAgeMs: SECOND },
+      quota: { rowsUnderReview: 8 },
+      review: { pollMs: SECOND, attempts: 3 },
+    },
+    service: {
+      review: () =>
+        reviews++ < 4 ? { afterMs: 20 * SECOND, state: 'failed' } : { afterMs: SECOND },
+    },
+  });
+  world.start();
+  world.produce(40, { types: ['a'] });
+  await world.untilSettled(600 * SECOND);
+  world.assertExactlyOnce();
+});
+
 test('live items pass a backlog that has used up the quota', async () => {
   const world = new World({
     partitions: 1,

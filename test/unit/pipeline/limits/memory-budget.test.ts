@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { INTAKE_SHARE } from '../../../../src/core/batch-buffer.ts';
 import type { Lease } from '../../../../src/core/ports/memory.ts';
+import { Lane } from '../../../../src/pipeline/limits/lanes.ts';
 import { MemoryBudget } from '../../../../src/pipeline/limits/memory-budget.ts';
 
 const forever = new AbortController().signal;
@@ -133,4 +134,77 @@ test('a run that waits for work to end is not starved by later work', async () =
   assert.equal(await settled(later), false, 'it waits although there is room for it');
   end(work);
   await Promise.all([run, later]);
+});
+
+/** Budgets of two services with the same bytes. */
+function twoServices(): [MemoryBudget, MemoryBudget] {
+  const first = new MemoryBudget(1000);
+  return [first, new MemoryBudget(1000, first)];
+}
+
+test('a service that keeps its batches leaves a quarter of the share of intake to another one', async () => {
+  const [down, well] = twoServices();
+  const kept = down.lease('intake', 524);
+  assert.equal(down.intakeFull, false, 'it may use its own quarter and the common half');
+  kept.resize(525);
+  assert.deepEqual([down.mayTake, well.mayTake], [false, true]);
+  const waiting = down.reserve('intake', 10, forever);
+  const taken = await well.reserve('intake', 174, forever);
+  assert.equal(well.intakeFull, false);
+  taken.resize(175);
+  assert.equal(well.intakeFull, true);
+  assert.deepEqual([down.usedBytes, well.usedBytes], [700, 700]);
+  end(taken);
+  assert.equal(await settled(waiting), false, 'memory of another service is no room');
+  kept.resize(524);
+  await waiting;
+});
+
+test('a service may use the common half again as soon as another one has left it', async () => {
+  const [first, second] = twoServices();
+  const common = first.lease('intake', 525);
+  const own = second.lease('intake', 175);
+  const waiting = second.reserve('intake', 10, forever);
+  assert.equal(await settled(waiting), false);
+  common.resize(500);
+  await waiting;
+  own.resize(199);
+  assert.equal(second.intakeFull, true, 'with the ten bytes reserved');
+});
+
+test('intake of a service without room seals only batches of this service', async () => {
+  const [down, well] = twoServices();
+  const kept = new Batches(down, [525]);
+  const own = new Batches(well, [100, 75]);
+  const room = well.reserve('intake', 10, forever);
+  assert.deepEqual([kept.bytes, own.bytes], [[], [100]]);
+  end(own.sealed[0] as Lease);
+  await room;
+});
+
+test('lanes of a service share the memory that its intake may use', () => {
+  const [down, well] = twoServices();
+  const lane = new Lane('live', 0.5, 0);
+  const lease = well.lease('intake', 262, undefined, lane);
+  assert.equal(well.hasRoomFor(lane), true, 'half of 525 bytes');
+  lease.resize(263);
+  assert.equal(well.hasRoomFor(lane), false);
+  down.lease('intake', 525);
+  lease.resize(87);
+  assert.equal(well.hasRoomFor(lane), true, 'half of 175 bytes');
+  lease.resize(88);
+  assert.equal(well.hasRoomFor(lane), false);
+});
+
+test('settling and rereading of a service do not wait for those of another one', async () => {
+  const [hung, well] = twoServices();
+  const held = await hung.reserve('work', 990, forever);
+  const run = await hung.reserve('reread', 5, forever);
+  const waiting = hung.reserve('work', 50, forever);
+  assert.equal(await settled(waiting), false);
+  end(await well.reserve('work', 100, forever));
+  end(await well.reserve('reread', 5_000, forever));
+  assert.equal(await settled(waiting), false);
+  for (const lease of [run, held]) end(lease);
+  await waiting;
 });

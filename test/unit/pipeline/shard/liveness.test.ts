@@ -56,7 +56,7 @@ test('while Kafka is unreachable for an hour, the process is live and not ready,
     const why = health.readiness().conditions.map(({ reason }) => reason ?? '');
     assert.match(
       why.join('; '),
-      /the brokers have not answered group reviewers for \d+ s|not a member of group/,
+      /the brokers have not responded to group reviewers for \d+ s|not a member of group/,
     );
   }
   assert.ok(waits(instance, 'kafka') > 0);

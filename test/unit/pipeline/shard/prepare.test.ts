@@ -164,7 +164,7 @@ for (const [stage, filed] of [
             return {
               poison: {
                 reason: 'unknown_schema',
-                message: 'the registry does not know the schema id 7',
+                message: 'the registry does not have the schema id 7',
               },
             };
           },

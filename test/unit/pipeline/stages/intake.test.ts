@@ -1,12 +1,14 @@
 /** Intake, sealing and creation of batches, tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { SourceRecord } from '../../../../src/core/record.ts';
 import { changed } from '../../../support/engine/changed.ts';
 import { World } from '../../../support/engine/world.ts';
 import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
 import { headerOf } from '../../../support/records/headers.ts';
 
 const MINUTE = 60_000;
+const EVENT = sourceValue({ type: 'a', content: 'x' });
 
 /** Returns the creation times of batches in milliseconds since `fromMs`. */
 const creations = (world: World, fromMs: number) =>
@@ -76,6 +78,42 @@ test('skipped records are counted, get no terminal record, and move the watermar
   assert.deepEqual(
     [world.published('decisions'), world.published('dead'), world.service.batches.size],
     [[], [], 0],
+  );
+  assert.equal(world.committed(0).offset, 30);
+  assert.equal(instance.gauge('balance_items'), 0);
+});
+
+test('records outside the sample are skipped and counted, but neither prepared nor decoded', async () => {
+  const isOutsideSample = ({ offset }: SourceRecord) => offset % 3 !== 0;
+  const inside = (record: SourceRecord) => assert.equal(isOutsideSample(record), false);
+  const world = new World({
+    partitions: 1,
+    hooks: { batchRecords: () => 7 },
+    wrap: (ports) => {
+      const { kind } = ports;
+      const decode: typeof kind.decode = (record, replay, again) =>
+        isOutsideSample(record) ? { skip: 'sample' } : kind.decode(record, replay, again);
+      const prepare = (records: readonly SourceRecord[]) => {
+        for (const record of records) inside(record);
+        return undefined;
+      };
+      const decodeCost = (record: SourceRecord) => {
+        if (isOutsideSample(record)) costs++;
+        return 0;
+      };
+      const changes = { isOutsideSample, decode, prepare, decodeCost };
+      return { ...ports, kind: changed(kind, changes) };
+    },
+  });
+  let costs = 0;
+  const instance = world.start();
+  for (let n = 0; n < 30; n++) world.put(0, n % 2 === 0 ? 'not JSON' : EVENT);
+  await world.clock.advance(MINUTE);
+  assert.equal(instance.metrics.counter('events_skipped_total', { reason: 'sample' }), 20);
+  assert.equal(instance.metrics.counter('events_consumed_total'), 30);
+  assert.deepEqual(
+    [world.published('decisions').length, world.published('dead').length, costs],
+    [5, 5, 0],
   );
   assert.equal(world.committed(0).offset, 30);
   assert.equal(instance.gauge('balance_items'), 0);

@@ -38,7 +38,7 @@ test('an invalid response is shown as a wait continuously, even between requests
     outcome: ({ offset }) => {
       if (offset !== 2) return 'success';
       asked.push(offset);
-      throw new ServiceError('protocol', 'get_decision answered 200, but: nonsense', {
+      throw new ServiceError('protocol', 'get_decision responded with 200, but: nonsense', {
         operation: 'get_decision',
         status: 200,
       });
@@ -61,7 +61,7 @@ test('an invalid response is shown as a wait continuously, even between requests
   );
   assert.deepEqual(
     lines?.map(({ level, fields }) => [level, 'error' in fields && fields.error]),
-    [['warn', 'get_decision answered 200, but: nonsense']],
+    [['warn', 'get_decision responded with 200, but: nonsense']],
   );
 });
 

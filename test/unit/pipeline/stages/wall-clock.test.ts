@@ -55,7 +55,7 @@ test('a member still checks its membership before an upload although the wall cl
   assert.equal(instance.gauge('shards_paused', { reason: 'kafka' }), 1);
   assert.match(
     instance.health.conditions.get('reviews/kafka') ?? '',
-    /have not answered group reviewers for \d+ s/,
+    /have not responded to group reviewers for \d+ s/,
   );
 });
 

@@ -43,7 +43,7 @@ const CASES: readonly [what: string, facts: Facts, titles: readonly string[], te
         conditions: [
           {
             name: 'kafka',
-            reason: 'the brokers have not answered group g; shard 3 cannot be claimed',
+            reason: 'the brokers have not responded to group g; shard 3 cannot be claimed',
           },
         ],
       },
@@ -68,9 +68,9 @@ const CASES: readonly [what: string, facts: Facts, titles: readonly string[], te
   ],
   [
     'a refused key as condition and wait',
-    facts(unmet('api_key', 'get_batch answered 401'), waits('api_key')),
+    facts(unmet('api_key', 'get_batch responded with 401'), waits('api_key')),
     ['The service refuses the API key'],
-    /^Get_batch answered 401$/,
+    /^Get_batch responded with 401$/,
   ],
   [
     'an unavailable schema registry as condition and wait',

@@ -2,16 +2,23 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { test } from 'node:test';
-import { Console, loadAssets } from '../../../../src/telemetry/console/console.ts';
+import { consolePages, loadAssets } from '../../../../src/telemetry/console/console.ts';
 import type { ConsoleState } from '../../../../src/telemetry/console/state.ts';
-import { busyScene, hugeScene, type Scene, serve } from '../../../support/console/scenes.ts';
+import {
+  busyScene,
+  hugeScene,
+  pipelineView,
+  type Scene,
+  scene,
+  serve,
+} from '../../../support/console/scenes.ts';
 
 const PAGE = new URL('../../../../src/telemetry/console/page/', import.meta.url);
 
 function consoleOf({ sources }: Scene) {
-  const made = new Console(sources);
+  const made = consolePages(sources);
   return (path: string, query = '', headers: IncomingHttpHeaders = {}) =>
-    made.answer({ path, query, headers });
+    made({ path, query, headers });
 }
 const stateOf = (answer: Awaited<ReturnType<ReturnType<typeof consoleOf>>>) =>
   JSON.parse(String(answer?.body)) as ConsoleState;
@@ -149,7 +156,7 @@ test('characters that control the cursor or the text direction are escaped', asy
   const shown = busyScene();
   shown.problems.add('warn', {}, 'type \u202eabc\u0007');
   const { problems } = stateOf(await consoleOf(shown)('/api/state'));
-  assert.equal(problems[0]?.message, 'type \\u{202e}abc\\u{7}');
+  assert.equal(problems[0]?.message, 'type \\u202eabc\\u0007');
 });
 
 test('the server returns the console at / and allows only GET and HEAD', async () => {
@@ -176,4 +183,25 @@ test('the server returns the console at / and allows only GET and HEAD', async (
   } finally {
     await close();
   }
+});
+
+test('a pipeline shows the conditions of its own service only', async () => {
+  const views = [
+    pipelineView({ name: 'live' }),
+    pipelineView({ name: 'compared', service: 'shadow' }),
+  ];
+  const shown = scene(views, Date.now());
+  shown.health.notReady('service:shadow', 'get_batch at shadow.example could not be reached');
+  shown.health.notReady('api_key', 'get_batch at one.example answered 401');
+  const ask = consoleOf(shown);
+  const causes = async (name: string) => {
+    const { detail } = stateOf(await ask('/api/state', `pipeline=${name}`));
+    return detail.verdict.causes.map(({ title, text }) => [title, text]);
+  };
+  assert.deepEqual(await causes('live'), [
+    ['The service refuses the API key', 'Get_batch at one.example answered 401'],
+  ]);
+  assert.deepEqual(await causes('compared'), [
+    ['The service is unavailable', 'Get_batch at shadow.example could not be reached'],
+  ]);
 });

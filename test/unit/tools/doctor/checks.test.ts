@@ -58,6 +58,15 @@ test('a correct setup has no problems, and nothing is created', async () => {
   assert.deepEqual(world.tried, ['create journal 1', 'try journal-doctor']);
 });
 
+test('only records of the sample are decoded and judged, and a sample without records is no problem', async () => {
+  const outside = { skip: 'sample' };
+  for (const records of [sampled(outside, outside), sampled(outside, item, outside)]) {
+    const world = new FakeWorld();
+    world.records = records;
+    assert.deepEqual(await world.wrong(), []);
+  }
+});
+
 const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly RegExp[]])[] = [
   [
     'one of two addresses is unreachable',
@@ -184,35 +193,40 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
         records: sampled(item, poison('no_type'), poison('no_type'), { skip: 'filtered' }),
       }),
     [
-      /^source\.sample warning: 1 of 4 would be reviewed, 1 skipped \(1 filtered\), 2 dead letters \(2 no_type\) -> /,
+      /^source\.records warning: 1 of 4 would be reviewed, 1 skipped \(1 filtered\), 2 dead letters \(2 no_type\) -> /,
     ],
   ],
   [
     'all records would become dead letters',
     (world) => Object.assign(world, { records: sampled(poison('not_json'), poison('no_type')) }),
     [
-      /^source\.sample failed: 0 of 2 would be reviewed, 2 dead letters \(1 not_json, 1 no_type\) -> /,
+      /^source\.records failed: 0 of 2 would be reviewed, 2 dead letters \(1 not_json, 1 no_type\) -> /,
     ],
+  ],
+  [
+    'all records of the sample would become dead letters',
+    (world) => Object.assign(world, { records: sampled({ skip: 'sample' }, poison('not_json')) }),
+    [/^source\.records failed: 0 of 1 would be reviewed, 1 dead letter \(1 not_json\) -> /],
   ],
   [
     'the filter excludes all records',
     (world) => Object.assign(world, { records: sampled({ skip: 'filtered' }) }),
-    [/^source\.sample warning: 0 of 1 .* -> check source\.filter/],
+    [/^source\.records warning: 0 of 1 .* -> check source\.filter/],
   ],
   [
     'the API key is rejected',
     (world) => Object.assign(world, { answer: 'unauthorized' }),
-    [/^service\.batch failed: answered unauthorized$/],
+    [/^service\.batch failed: responded with unauthorized$/],
   ],
   [
     'the service is unavailable',
     (world) => Object.assign(world, { answer: 'unavailable' }),
-    [/^service\.batch failed: answered unavailable$/],
+    [/^service\.batch failed: responded with unavailable$/],
   ],
   [
     'the request is rejected',
     (world) => Object.assign(world, { answer: 'rejected' }),
-    [/^service\.batch warning: answered rejected$/],
+    [/^service\.batch warning: responded with rejected$/],
   ],
   [
     'the service returns a batch for a random id',

@@ -129,7 +129,7 @@ test('a check that hangs is aborted at its time limit, and the other checks stil
     results.map(({ status }) => status),
     ['failed', 'ok', 'skipped'],
   );
-  assert.match(results[0]?.found ?? '', /^no answer within/);
+  assert.match(results[0]?.found ?? '', /^no response within/);
   assert.equal(stopped, true);
 });
 

@@ -11,10 +11,7 @@ import type {
 } from '../../../../src/core/ports/kafka.ts';
 import type { PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { Decoded, SourceRecord } from '../../../../src/core/record.ts';
-import type {
-  ClusterInspector,
-  GroupDescription,
-} from '../../../../src/kafka/admin/cluster-inspector.ts';
+import type { ClusterInspector, GroupDescription } from '../../../../src/kafka/admin/admin.ts';
 import {
   type CheckReport,
   type CheckStatus,
@@ -108,16 +105,20 @@ export class FakeWorld {
     return {
       clock,
       kafka: { inspector: this.#inspector(), addresses: ['a:1', 'b:1'], login: () => 'TLS' },
-      service: {
-        address: 'https://api.example',
-        ask: async () => {
-          if (this.answer !== undefined)
-            throw new ServiceError(this.answer, `answered ${this.answer}`, {
-              operation: 'get_batch',
-              status: 400,
-            });
+      services: [
+        {
+          name: 'default',
+          path: 'service',
+          address: 'https://api.example',
+          ask: async () => {
+            if (this.answer !== undefined)
+              throw new ServiceError(this.answer, `responded with ${this.answer}`, {
+                operation: 'get_batch',
+                status: 400,
+              });
+          },
         },
-      },
+      ],
       pipelines: [
         {
           name: 'posts',
@@ -129,7 +130,7 @@ export class FakeWorld {
               group: 'reviewers',
               topics,
               reservedTopics: [],
-              skipsNullValues: false,
+              isSkipped: () => false,
               transactionTimeoutMs: 60_000,
             },
             scan,
@@ -159,7 +160,6 @@ export class FakeWorld {
       tryTransactionalId: async (id) => void this.tried.push(`try ${id}`),
       tryCreate: async (topic, { partitions }) =>
         void this.tried.push(`create ${topic} ${partitions}`),
-      close: async () => {},
     };
   }
 
@@ -217,10 +217,7 @@ export class FakeWorld {
         });
         await onPiece({ records, unreadable: undefined, nextOffset: until });
       },
-      group: async () =>
-        this.group.members.length === 0
-          ? { state: 'Empty', members: 0 }
-          : { state: 'Stable', members: 1 },
+      members: async () => this.group.members.length,
       close: async () => {},
     };
   }
@@ -228,6 +225,13 @@ export class FakeWorld {
   #decoder(): PipelineKind {
     const decode = ({ offset }: SourceRecord) =>
       this.records[offset]?.decoded ?? { skip: 'filtered' };
-    return { name: 'review', decode } as unknown as PipelineKind;
+    const isOutsideSample = (record: SourceRecord) => {
+      const decoded = decode(record);
+      return 'skip' in decoded && decoded.skip === 'sample';
+    };
+    const prepare = async (records: readonly SourceRecord[]) => {
+      if (records.some(isOutsideSample)) throw new Error('a record outside the sample');
+    };
+    return { name: 'review', decode, isOutsideSample, prepare } as unknown as PipelineKind;
   }
 }

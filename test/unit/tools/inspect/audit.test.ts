@@ -180,31 +180,6 @@ test('a compacted output cannot prove that a record is missing', async () => {
   );
 });
 
-test('a skipped null value has no terminal record, but is not missing', async () => {
-  const world = new World({
-    partitions: 1,
-    wrap: (ports) => {
-      const decode = ports.kind.decode.bind(ports.kind);
-      ports.kind.decode = (record, ...more) =>
-        record.value === null ? { skip: 'null_value' } : decode(record, ...more);
-      return ports;
-    },
-  });
-  world.start();
-  world.event(0);
-  world.put(0, null);
-  world.event(0);
-  await world.clock.advance(30_000);
-  const skips = { pipeline: { skipsNullValues: true } };
-  assert.deepEqual(columns(await auditOf(world, {}, skips)), {
-    records: 3,
-    decided: 2,
-    skipped: 1,
-  });
-  assert.equal(await stateOf(world, 1, skips), 'skipped');
-  assert.deepEqual(columns(await auditOf(world)), { records: 3, decided: 2, missing: 1 });
-});
-
 test('a terminal record for an offset without a record counts as double, unless the source is compacted', async () => {
   const world = new World({ partitions: 1 });
   world.start();
@@ -288,7 +263,7 @@ test('an open transaction on an output is reported, and fails the audit after th
   assert.match(notices.join(), /waiting for an open transaction on decisions-0/);
 });
 
-test('a record that the filter excludes is skipped, and unknown if the filter cannot be evaluated', async () => {
+test('a record that the configuration skips is not missing, and unknown if a filter cannot be evaluated', async () => {
   const world = new World({
     partitions: 1,
     wrap: (ports) => {
@@ -302,7 +277,7 @@ test('a record that the filter excludes is skipped, and unknown if the filter ca
   for (let n = 0; n < 3; n++) world.event(0);
   await world.clock.advance(30_000);
   const filtered = {
-    pipeline: { isFiltered: ({ offset }: { readonly offset: number }) => offset === 1 },
+    pipeline: { isSkipped: ({ offset }: { readonly offset: number }) => offset === 1 },
   };
   assert.deepEqual(columns(await auditOf(world, {}, filtered)), {
     records: 3,
@@ -310,7 +285,7 @@ test('a record that the filter excludes is skipped, and unknown if the filter ca
     skipped: 1,
   });
   assert.equal(await stateOf(world, 1, filtered), 'skipped');
-  const untold = { pipeline: { isFiltered: () => undefined } };
+  const untold = { pipeline: { isSkipped: () => undefined } };
   assert.deepEqual(columns(await auditOf(world, {}, untold)), {
     records: 3,
     decided: 2,

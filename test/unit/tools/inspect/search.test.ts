@@ -37,7 +37,7 @@ test('the explanation of a record in flight mentions that no replica is running'
   world.kafka.cluster.createTopic(TOPICS.journal, 1);
   world.produce(1);
   const inspection = inspectionOf(world);
-  inspection.scan.group = async () => ({ state: 'Empty', members: 0 });
+  inspection.scan.members = async () => 0;
   const { state, summary, notes } = await explain(world, inspection, { partition: 0, offset: 0 });
   assert.deepEqual(
     [state, summary],
@@ -91,6 +91,6 @@ test('a record is identified by its coordinates or its event id', async () => {
   for (const text of ['other-2-1371', 'content-1371', 'content-2-x', '2:x', 'content-1-2-3'])
     assert.throws(() => namedRecord(pipeline, text), {
       failure: 'usage',
-      message: /is no event id of pipeline reviews, such as content-2-1371: .*--pipeline/,
+      message: /is not an event id of pipeline reviews, such as content-2-1371: .*--pipeline/,
     });
 });

@@ -1,11 +1,11 @@
 /**
- * Compact copy of a JSON object: without whitespace, with strings as `JSON.stringify` writes them and
- * numbers as in the original. If a name occurs several times, only the last member is kept.
+ * Compact copy of a JSON object. It has no whitespace. Strings are as `JSON.stringify` writes them,
+ * numbers as in the original. If a name occurs several times, only its last member is kept.
  */
 
-/** Offsets per member: start and end of its name and of its value, quotes included. */
+/** Number of offsets per member: start and end of its name, and of its value. Quotes are included. */
 const PLACES = 4;
-/** Maximum number of names that are compared one by one. Larger objects use a map. */
+/** Maximum number of names to compare one by one. Objects with more members use a map. */
 const FEW_NAMES = 16;
 
 const QUOTE = 0x22;
@@ -22,7 +22,7 @@ export class CompactObject {
   members = 0;
   /** Offsets of the members of all open objects, starting with the outermost. */
   #places = new Int32Array(64 * PLACES);
-  /** Superseded members in the copy, as pairs of start and end offsets. */
+  /** Members in the copy that a later member with the same name replaces, as pairs of start and end offsets. */
   #superseded: [start: number, end: number][] = [];
   #from: Buffer = Buffer.alloc(0);
   #to: Buffer = Buffer.alloc(0);
@@ -44,7 +44,7 @@ export class CompactObject {
     this.#superseded = [];
     this.#object(0);
     if (this.#superseded.length === 0) return this.#out;
-    // Only unique names are left, so the second copy removes nothing.
+    // The first copy leaves only unique names, so the second one removes nothing.
     this.#cut();
     return this.copy(to, at, to, at);
   }
@@ -65,7 +65,7 @@ export class CompactObject {
     return this.#places[member * PLACES + 3] as number;
   }
 
-  /** @param first index of its first member */
+  /** @param first index of the object's first member */
   #object(first: number): void {
     let next = first;
     let byName: Map<string, number> | undefined;
@@ -85,7 +85,7 @@ export class CompactObject {
           ? this.#find(first, next, nameStart, nameEnd)
           : byName.get(this.#to.toString('latin1', nameStart, nameEnd));
       byName?.set(this.#to.toString('latin1', nameStart, nameEnd), next);
-      // The comma after the superseded member goes with it.
+      // The comma after the replaced member is removed too.
       if (before !== undefined)
         this.#superseded.push([this.nameStart(before), this.valueEnd(before) + 1]);
       this.#skipBlanks();
@@ -147,7 +147,7 @@ export class CompactObject {
       byte = from[++at] as number;
     }
     this.#at = at + 1;
-    // V8 misreads only names with escapes (parse-json.ts), never string values.
+    // V8 misreads only escaped names (parse-json.ts), never string values.
     const text = JSON.parse(from.toString('utf8', start, this.#at)) as string;
     this.#out += to.write(JSON.stringify(text), this.#out);
   }
@@ -169,14 +169,14 @@ export class CompactObject {
     this.#to[this.#out++] = mark;
   }
 
-  /** @returns the first byte after the whitespace */
+  /** @returns the first byte after whitespace */
   #skipBlanks(): number {
     let byte = this.#from[this.#at] as number;
     while (byte <= 0x20) byte = this.#from[++this.#at] as number;
     return byte;
   }
 
-  /** @returns the index of the member with the name that was just copied */
+  /** @returns the index of the member that has the name just copied */
   #find(first: number, next: number, nameStart: number, nameEnd: number): number | undefined {
     const to = this.#to;
     for (let member = first; member < next; member++) {
@@ -205,14 +205,14 @@ export class CompactObject {
     this.#places = longer;
   }
 
-  /** Removes the superseded members from the copy. */
+  /** Removes the replaced members from the copy. */
   #cut(): void {
     const to = this.#to;
     this.#superseded.sort(([a], [b]) => a - b);
     let out = this.#superseded[0]?.[0] ?? 0;
     let from = out;
     for (const [start, end] of this.#superseded) {
-      // Skips members inside a superseded one, which are removed with it.
+      // Skips members inside a replaced one, which are removed with it.
       if (start > from) {
         to.copyWithin(out, from, start);
         out += start - from;

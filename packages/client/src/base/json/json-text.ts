@@ -8,14 +8,14 @@ export interface JsonPlace {
   readonly end: number;
 }
 
-/** Returns the JSON text of a value in the form of a scanned part, without a scan. */
+/** Returns the JSON text of a value as if it had been scanned. */
 export function jsonTextOf(value: unknown): JsonPlace & { readonly hasEscapes: boolean } {
   const json = JSON.stringify(value);
   const bytes = Buffer.from(json);
   return { bytes, start: 0, end: bytes.length, hasEscapes: json.includes('\\') };
 }
 
-/** Returns the decoded text of a scanned JSON string. */
+/** Returns the value of a scanned JSON string. */
 export function textOfString({
   bytes,
   start,
@@ -34,20 +34,33 @@ export function writtenText({ bytes, start, end }: JsonPlace): string {
 
 const LOWER_N = 0x6e;
 
-/** True for a value that is missing or null. */
+/** Returns true if a value is missing or null. */
 export function isAbsent({ type, bytes, start }: ScannedValue): boolean {
   return type === MISSING || (type === LITERAL && bytes[start] === LOWER_N);
 }
 
 // Numbers that keep their text (`JSON.rawJSON`), because JavaScript would write them differently:
-// 1.50, 12345678901234567890, 1e400. `JSON.stringify` writes the original text again.
+// 1.50, 12345678901234567890, 1e400. `JSON.stringify` writes their original text.
 
-/** The part of ECMAScript's "JSON.parse source text access" that TypeScript does not declare. */
+/** Part of ECMAScript's "JSON.parse source text access" proposal. TypeScript does not declare it. */
 interface RawJson {
+  parse(text: string, reviver: Reviver): unknown;
   rawJSON(text: string): object;
   isRawJSON(value: unknown): boolean;
 }
 const rawJson = JSON as unknown as RawJson;
+
+/** `source` is the text of a scalar. */
+export type Reviver = (
+  this: unknown,
+  name: string,
+  value: unknown,
+  context: { source?: string },
+) => unknown;
+
+export function parseReviving(text: string, reviver: Reviver): unknown {
+  return rawJson.parse(text, reviver);
+}
 
 interface KeptNumber {
   readonly rawJSON: string;
@@ -69,7 +82,7 @@ export function digitsOf({ rawJSON }: KeptNumber): string {
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
 
-/** True if a text is a number in JSON syntax. */
+/** Returns true if a string is a number in JSON syntax. */
 export function isNumberText(text: string): boolean {
   return NUMBER.test(text);
 }

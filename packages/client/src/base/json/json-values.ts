@@ -1,28 +1,28 @@
 /** Helpers for JSON values: objects, nesting depth, and members with special names. */
 
-/** Returns whether a value is a JSON object (neither an array nor null). */
+/** Returns true if a value is a JSON object (neither an array nor null). */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Maximum nesting of metadata: serialising a deeper value needs a deep stack, here and in readers of decisions. */
+/** Maximum nesting of metadata. Serialising a deeper value needs a deep stack, here and in consumers of decisions. */
 export const MAX_DEPTH = 64;
 
-/** True if a JSON value has more than `levels` levels of arrays and objects. Recurses no deeper than that. */
+/** Returns true if a JSON value has more than `levels` levels of arrays and objects. Recurses no deeper than that. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;
   if (Array.isArray(value)) return value.some((member) => isDeeperThan(member, levels - 1));
-  // Parsed values inherit nothing enumerable, and `Object.values` would allocate a list for each record.
+  // Parsed values inherit nothing enumerable, and `Object.values` would allocate a list per record.
   for (const name in value)
     if (isDeeperThan((value as Readonly<Record<string, unknown>>)[name], levels - 1)) return true;
   return false;
 }
 
-/** Index-like names. V8 stores them in an array with room for all smaller indexes: kilobytes. */
+/** Names like indexes. V8 stores them in an array with room for all smaller indexes, which can take kilobytes. */
 const ELEMENT = /^\d{1,10}$/;
 
-/** Sets a member of any name, even `__proto__`, which an assignment would make the object's prototype. */
+/** Sets a member with any name, even `__proto__`. A plain assignment to that would set the object's prototype. */
 export function setMember(object: object, name: string, value: unknown): void {
   const first = name.charCodeAt(0);
   if (name === '__proto__') Object.defineProperty(object, name, { value, ...PLAIN });
@@ -35,7 +35,7 @@ export function setMember(object: object, name: string, value: unknown): void {
 
 const PLAIN = { writable: true, enumerable: true, configurable: true };
 
-/** Returns an object of these members. If a name occurs several times, the last value is used. */
+/** Returns an object with these members. If a name occurs several times, its last value is used. */
 export function objectOf(members: Iterable<readonly [name: string, value: unknown]>): object {
   const object = {};
   for (const [name, value] of members) setMember(object, name, value);

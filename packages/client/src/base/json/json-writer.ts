@@ -2,23 +2,23 @@
 import { isUtf8 } from 'node:buffer';
 import { MalformedError } from '../varint.ts';
 
-/** Size of the buffer that is kept between two texts. */
+/** Maximum size of the buffer that is kept for the next text. */
 export const KEPT_BYTES: number = 64 * 1024;
 
-/** Bytes that are encoded as base64 at once; a multiple of three. */
+/** Number of bytes to encode as base64 at a time. Must be a multiple of three. */
 const BASE64_PART = 48 * 1024;
 
-/** Maximum nesting of a value that is written: the writers recurse. */
+/** Maximum nesting of a value. It is limited because the writers are recursive. */
 export const MAX_WRITTEN_LEVELS = 500;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Size of each byte in a JSON string; 0 for a byte that is not ASCII. */
+/** Size of each byte in a JSON string, or 0 for a byte that is not ASCII. */
 const SIZES = new Uint8Array(256);
 SIZES.fill(6, 0, 0x20);
 SIZES.fill(1, 0x20, 0x80);
-/** Letter after the backslash, for bytes with a short escape. */
+/** Letter after the backslash, for bytes that have a short escape. */
 const LETTERS = new Uint8Array(256);
 for (const [byte, letter] of ['\bb', '\tt', '\nn', '\ff', '\rr', '""', '\\\\'].map((pair) =>
   Buffer.from(pair),
@@ -33,7 +33,7 @@ export class TextTooLong extends Error {
   override readonly name = 'TextTooLong';
 }
 
-/** Returns the size of a UTF-8 text as a JSON string, or undefined if it is not UTF-8. */
+/** Returns the size that UTF-8 bytes have as a JSON string, or undefined if they are not UTF-8. */
 export function stringSize(bytes: Buffer, start: number, end: number): number | undefined {
   let size = 2;
   let isAscii = true;
@@ -47,7 +47,7 @@ export function stringSize(bytes: Buffer, start: number, end: number): number | 
   return isAscii || isUtf8(bytes.subarray(start, end)) ? size : undefined;
 }
 
-/** Writes a UTF-8 text as a JSON string. @returns the offset of the next byte */
+/** Writes UTF-8 bytes as a JSON string. @returns the offset of the next byte */
 export function writeString(
   to: Buffer,
   at: number,
@@ -76,7 +76,7 @@ export function writeString(
   return out;
 }
 
-/** Longest part that is copied byte by byte, which is faster than a native call. */
+/** Maximum length to copy byte by byte, which is then faster than a native call. */
 const SHORT_BYTES = 64;
 
 function copyBytes(to: Buffer, at: number, bytes: Uint8Array, start: number, end: number): void {
@@ -90,20 +90,20 @@ export class JsonWriter {
   #limit = 0;
   #level = 0;
 
-  /** Begins a text. @param limit maximum size in bytes; the other methods throw TextTooLong above it */
+  /** Begins a text. @param limit maximum size in bytes; above it, the other methods throw TextTooLong */
   begin(limit: number): void {
     this.#at = 0;
     this.#limit = limit;
     this.#level = 0;
   }
 
-  /** Begins a level of the value. @throws MalformedError beyond MAX_WRITTEN_LEVELS */
+  /** Begins an array or object of the value. @throws MalformedError beyond MAX_WRITTEN_LEVELS */
   enter(): void {
     if (++this.#level > MAX_WRITTEN_LEVELS)
       throw new MalformedError(`the data is nested more than ${MAX_WRITTEN_LEVELS} levels deep`);
   }
 
-  /** Ends a level. */
+  /** Ends an array or object. */
   leave(): void {
     this.#level--;
   }
@@ -114,7 +114,7 @@ export class JsonWriter {
     this.#bytes[this.#at++] = byte;
   }
 
-  /** Writes bytes that are JSON already. */
+  /** Writes bytes that are already JSON. */
   json(bytes: Uint8Array, start = 0, end = bytes.length): void {
     const size = end - start;
     this.#room(size);
@@ -129,14 +129,14 @@ export class JsonWriter {
     this.#at += text.length;
   }
 
-  /** Writes a text as a JSON string. */
+  /** Writes a JavaScript string as a JSON string. */
   string(text: string): void {
     const json = JSON.stringify(text);
     this.#room(Buffer.byteLength(json));
     this.#at += this.#bytes.write(json, this.#at);
   }
 
-  /** Writes UTF-8 text as a JSON string. @returns false if the bytes are not UTF-8 */
+  /** Writes UTF-8 bytes as a JSON string. @returns false if they are not UTF-8 */
   utf8(bytes: Buffer, start: number, end: number): boolean {
     const size = stringSize(bytes, start, end);
     if (size === undefined) return false;
@@ -145,7 +145,7 @@ export class JsonWriter {
     return true;
   }
 
-  /** Writes bytes as a base64 string. */
+  /** Writes bytes as a JSON string in base64. */
   base64(bytes: Buffer, start: number, end: number): void {
     const size = Math.ceil((end - start) / 3) * 4;
     this.#room(size + 2);
@@ -156,7 +156,7 @@ export class JsonWriter {
     this.mark(QUOTE);
   }
 
-  /** Returns a copy of the text. */
+  /** Ends the text. Returns a copy of it. */
   finish(): Buffer {
     const copy = Buffer.from(this.#bytes.subarray(0, this.#at));
     this.drop();

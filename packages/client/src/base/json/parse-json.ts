@@ -4,28 +4,32 @@
  * V8 can confuse an escaped name with another if an earlier object had a name with a backslash
  * (https://github.com/nodejs/node/issues/63785): after `{"a":1,"\\u00":2}`, `JSON.parse` reads
  * `{"a":1,"\u00e9tat":2}` as if its second name were `\u00`. String values are not affected. So
- * texts with escaped names are parsed here, with each name decoded like a string value.
+ * in texts with escaped names, those are replaced before V8 parses them, each decoded like a string value.
  */
-import { keepNumber } from './json-text.ts';
-import { setMember } from './json-values.ts';
-import { JsonScanner, MAX_LEVELS } from './scanner.ts';
+import { orUndefined } from '../result.ts';
+import { keepNumber, parseReviving, type Reviver } from './json-text.ts';
+import { objectOf } from './json-values.ts';
+import { JsonScanner } from './scanner.ts';
 
-/** Maximum number of members and elements in a text. Their objects need some tens of megabytes. */
+/** Maximum number of members and elements. Their objects need some tens of megabytes. */
 export const MAX_VALUES: number = 2 ** 18;
 
 /**
  * `JSON.parse` for untrusted text.
- * @throws SyntaxError, which quotes nothing of the text, if it is not JSON, nested deeper than
- * `MAX_LEVELS`, or has more values than `MAX_VALUES`
+ * @throws SyntaxError if the text is not JSON, is nested deeper than `MAX_LEVELS`, or has more
+ * values than `MAX_VALUES`. The message quotes nothing of the text
  */
 export function parseJson(text: string): unknown {
   return parse(text, false);
 }
 
+/** Parses a text like `parseJson`, but returns undefined instead of throwing. */
+export const tryParseJson = (text: string): unknown => orUndefined(() => parse(text, false));
+
 /**
- * Parses a text like `parseJson`, but a number that JavaScript would write differently, such as
- * 12345678901234567890 or 1.50, is kept as its text (`JSON.rawJSON`).
- * @throws SyntaxError as `parseJson`
+ * Parses like `parseJson`, but keeps the text (`JSON.rawJSON`) of numbers that JavaScript would
+ * write differently, such as 12345678901234567890 or 1.50.
+ * @throws SyntaxError like `parseJson`
  */
 export function parseKeepingDigits(text: string): unknown {
   return parse(text, true);
@@ -35,158 +39,72 @@ const scanner = new JsonScanner([[]]);
 
 function parse(text: string, keepsDigits: boolean): unknown {
   const fault = scanner.scan(Buffer.from(text));
-  if (fault === 'depth') throw new SyntaxError(TOO_DEEP);
-  // The parser below finds the position of any other fault.
-  if (fault !== undefined) return new JsonParser(text, keepsDigits).document();
+  if (fault !== undefined)
+    throw new SyntaxError(fault === 'depth' ? 'JSON is nested too deeply' : 'it is not JSON');
   const [{ values = 0 } = {}] = scanner.values;
   if (values > MAX_VALUES) throw new SyntaxError('JSON has too many values');
-  return scanner.hasEscapedNames || (keepsDigits && scanner.hasOddNumbers)
-    ? new JsonParser(text, keepsDigits).document()
-    : JSON.parse(text);
+  const reviveNumber = keepsDigits && scanner.hasOddNumbers ? keepDigits : undefined;
+  if (!scanner.hasEscapedNames)
+    return reviveNumber === undefined ? JSON.parse(text) : parseReviving(text, reviveNumber);
+  const renamed = new Set<unknown>();
+  return parseReviving(withoutEscapes(text), function (name, value, context) {
+    if (name.startsWith(PREFIX)) renamed.add(this);
+    if (!renamed.has(value)) return reviveNumber?.call(this, name, value, context) ?? value;
+    return objectOf(Object.entries(Object(value)).map(([one, member]) => [original(one), member]));
+  });
 }
 
-const TOO_DEEP = 'JSON is nested too deeply';
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPENING = 0x5b;
-const CLOSING = 0x5d;
-const OPENING_OBJECT = 0x7b;
-const CLOSING_OBJECT = 0x7d;
+const keepDigits: Reviver = (_, value, { source = '' }) =>
+  typeof value === 'number' && String(value) !== source ? keepNumber(source) : value;
 
-class JsonParser {
-  readonly #text: string;
-  readonly #keepsDigits: boolean;
-  #at = 0;
-  #level = 0;
-  /** Offset of the next backslash, or the length of the text if there is none. */
-  #backslash = -1;
+/** Start of the names that replace others. No text contains it, because nobody knows it. */
+const PREFIX = crypto.randomUUID();
 
-  constructor(text: string, keepsDigits: boolean) {
-    this.#text = text;
-    this.#keepsDigits = keepsDigits;
+const replacement = (name: string) => PREFIX + Buffer.from(name, 'utf16le').toString('hex');
+
+const original = (name: string) =>
+  name.startsWith(PREFIX)
+    ? Buffer.from(name.slice(PREFIX.length), 'hex').toString('utf16le')
+    : name;
+
+/** Returns a JSON text in which names with escapes are replaced, and the same names without. */
+function withoutEscapes(text: string): string {
+  const names = [...namesIn(text)];
+  const escaped = new Set(names.filter(({ isEscaped }) => isEscaped).map(({ name }) => name));
+  const parts: string[] = [];
+  let from = 0;
+  for (const { start, end, name } of names) {
+    if (!escaped.has(name)) continue;
+    parts.push(text.slice(from, start), `"${replacement(name)}"`);
+    from = end;
   }
+  return parts.join('') + text.slice(from);
+}
 
-  document(): unknown {
-    const value = this.#value();
-    this.#skipBlanks();
-    if (this.#at < this.#text.length) throw this.#error();
-    return value;
-  }
-
-  #value(): unknown {
-    switch (this.#skipBlanks()) {
-      case OPENING_OBJECT:
-        return this.#object();
-      case OPENING:
-        return this.#array();
-      case QUOTE:
-        return this.#string();
-      default:
-        return this.#scalar();
+/** Yields the names of a JSON text. */
+function* namesIn(text: string) {
+  for (let start = text.indexOf('"'); start !== -1; ) {
+    const end = endOfString(text, start);
+    COLON.lastIndex = end;
+    if (COLON.test(text)) {
+      const string = text.slice(start, end);
+      const isEscaped = string.includes('\\');
+      const name = isEscaped ? (JSON.parse(string) as string) : string.slice(1, -1);
+      yield { start, end, name, isEscaped };
     }
-  }
-
-  #object(): object {
-    const object = {};
-    this.#open();
-    if (this.#isNext(CLOSING_OBJECT)) return this.#close(object);
-    do {
-      if (this.#skipBlanks() !== QUOTE) throw this.#error();
-      const name = this.#string();
-      if (!this.#isNext(COLON)) throw this.#error();
-      setMember(object, name, this.#value());
-    } while (this.#isNext(COMMA));
-    if (!this.#isNext(CLOSING_OBJECT)) throw this.#error();
-    return this.#close(object);
-  }
-
-  #array(): unknown[] {
-    const items: unknown[] = [];
-    this.#open();
-    if (this.#isNext(CLOSING)) return this.#close(items);
-    do items.push(this.#value());
-    while (this.#isNext(COMMA));
-    if (!this.#isNext(CLOSING)) throw this.#error();
-    // An array that grew has room for at least 16 elements; a copy has no spare room.
-    return this.#close(items.slice());
-  }
-
-  #string(): string {
-    const text = this.#text;
-    const start = this.#at;
-    let end = text.indexOf('"', start + 1);
-    while (end > this.#backslash) {
-      const next = text.indexOf('\\', Math.max(this.#backslash, start));
-      this.#backslash = next === -1 ? text.length : next;
-      if (end < this.#backslash) break;
-      // The character after a backslash does not end the string.
-      this.#backslash += 2;
-      if (end < this.#backslash) end = text.indexOf('"', this.#backslash);
-    }
-    if (end === -1) throw this.#error();
-    const string = this.#scalarOf(text.slice(start, end + 1)) as string;
-    this.#at = end + 1;
-    return string;
-  }
-
-  #scalar(): unknown {
-    const start = this.#at;
-    while (isPartOfScalar(this.#text.charCodeAt(this.#at))) this.#at++;
-    const text = this.#text.slice(start, this.#at);
-    const value = this.#scalarOf(text);
-    return this.#keepsDigits && typeof value === 'number' && String(value) !== text
-      ? keepNumber(text)
-      : value;
-  }
-
-  #scalarOf(text: string): unknown {
-    try {
-      return JSON.parse(text);
-    } catch {
-      throw this.#error();
-    }
-  }
-
-  #open(): void {
-    if (++this.#level > MAX_LEVELS) throw new SyntaxError(TOO_DEEP);
-    this.#at++;
-  }
-
-  #close<T>(value: T): T {
-    this.#level--;
-    return value;
-  }
-
-  /** Skips whitespace, then `mark` if it is next. */
-  #isNext(mark: number): boolean {
-    if (this.#skipBlanks() !== mark) return false;
-    this.#at++;
-    return true;
-  }
-
-  /** @returns the first code unit after the whitespace; NaN at the end */
-  #skipBlanks(): number {
-    let unit = this.#text.charCodeAt(this.#at);
-    while (unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09)
-      unit = this.#text.charCodeAt(++this.#at);
-    return unit;
-  }
-
-  /** Returns an error that shows no part of the text (I6). */
-  #error(): SyntaxError {
-    return new SyntaxError(`unexpected token in JSON at position ${this.#at}`);
+    start = text.indexOf('"', end);
   }
 }
 
-/** Code units of numbers, true, false and null. */
-function isPartOfScalar(unit: number): boolean {
-  return (
-    (unit >= 0x30 && unit <= 0x39) ||
-    (unit >= 0x61 && unit <= 0x7a) ||
-    unit === 0x45 ||
-    (unit >= 0x2b && unit <= 0x2e && unit !== COMMA)
-  );
+const COLON = /\s*:/y;
+
+/** @param start offset of its first quote. @returns the offset after its last quote */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (text[end - 1 - backslashes] === '\\') backslashes++;
+    if (backslashes % 2 === 0) return end + 1;
+  }
 }
 
 /** Returns true for the text of a JSON array or object. */

@@ -1,14 +1,14 @@
 /**
  * Strict scanner of JSON bytes. It accepts exactly the texts that `JSON.parse` accepts, up to
- * `MAX_LEVELS` levels of nesting, and records where the values at some paths are. It allocates no
- * objects, so a hostile text costs no memory.
+ * `MAX_LEVELS` levels of nesting, and records the positions of the values at given paths. It
+ * allocates no objects, so hostile JSON costs no memory.
  */
 import { isUtf8 } from 'node:buffer';
 
-/** Maximum nesting of a text, in arrays and objects. */
+/** Maximum number of nested arrays and objects. */
 export const MAX_LEVELS = 1_000;
 
-/** Type of a value; `MISSING` if nothing is at the path. */
+/** Type of a value. `MISSING` if there is no value at the path. */
 export const MISSING = 0;
 export const STRING = 1;
 export const NUMBER = 2;
@@ -23,12 +23,12 @@ export type ScanFault = 'syntax' | 'utf8' | 'depth';
 export interface ScannedValue {
   readonly type: number;
   readonly bytes: Buffer;
-  /** Offsets in the scanned bytes; a string includes its quotes. */
+  /** Offsets in the scanned bytes. They include the quotes of a string. */
   readonly start: number;
   readonly end: number;
-  /** True if a string or a name in the value has a backslash. */
+  /** True if a string or a member name in the value has a backslash. */
   readonly hasEscapes: boolean;
-  /** Levels of arrays and objects, including the value itself; 0 for a scalar. */
+  /** Number of nested arrays and objects, including the value itself. 0 for a scalar. */
   readonly levels: number;
   /** Number of direct members or elements. */
   readonly members: number;
@@ -43,7 +43,7 @@ interface Step {
   readonly names: Buffer[];
   readonly children: Step[];
   readonly value: Writable<ScannedValue> | undefined;
-  /** Values at this step and below it. */
+  /** Values at this step and at the steps below it. */
   readonly below: Writable<ScannedValue>[];
 }
 
@@ -65,7 +65,7 @@ const LOWER_U = 0x75;
 export const OPENING_OBJECT = 0x7b;
 export const CLOSING_OBJECT = 0x7d;
 
-/** Classes of bytes in a string: plain, not ASCII, or one that ends a run of plain bytes. */
+/** Classes of bytes in a string: plain (0), not ASCII (HIGH), or ending a run of plain bytes (STOP). */
 const STOP = 2;
 const HIGH = 1;
 const CLASSES = new Uint8Array(256);
@@ -88,12 +88,12 @@ export class JsonScanner {
   /** Values at the paths, in the order of the paths. */
   readonly values: readonly ScannedValue[];
   readonly #root: Step;
-  /** Per level: whether it is an object, its step, its deepest level, and its counts. */
+  /** For each open level: whether it is an object, its step, its deepest level, and its number of members. */
   readonly #isObject = new Uint8Array(MAX_LEVELS + 1);
   readonly #steps: (Step | undefined)[] = [];
   readonly #deepest = new Uint16Array(MAX_LEVELS + 1);
   readonly #members = new Float64Array(MAX_LEVELS + 1);
-  /** Members, elements and escaped strings that were counted before a level began. */
+  /** For each open level: members and elements, and escaped strings, that were counted before it began. */
   readonly #valuesBefore = new Float64Array(MAX_LEVELS + 1);
   readonly #escapesBefore = new Float64Array(MAX_LEVELS + 1);
   #bytes: Buffer = NULL;
@@ -104,13 +104,13 @@ export class JsonScanner {
   #hasOddNumbers = false;
   #hasEscapedNames = false;
 
-  /** @param paths each the names of the members that lead to a value; an empty path is the whole text */
+  /** @param paths lists of the member names that lead to a value; an empty path is the whole text */
   constructor(paths: readonly (readonly string[])[]) {
     this.#root = { names: [], children: [], value: undefined, below: [] };
     this.values = paths.map((path) => this.#add(path));
   }
 
-  /** Scans a text. @returns why it cannot be scanned, or undefined */
+  /** Scans a text. @returns why it cannot be scanned, or undefined if it can */
   scan(bytes: Buffer, start = 0, end = bytes.length): ScanFault | undefined {
     this.#bytes = bytes;
     this.#at = start;
@@ -127,7 +127,7 @@ export class JsonScanner {
     return fault;
   }
 
-  /** True if JavaScript would write a number of the text differently. */
+  /** True if JavaScript would write a number in the text differently. */
   get hasOddNumbers(): boolean {
     return this.#hasOddNumbers;
   }
@@ -281,7 +281,7 @@ export class JsonScanner {
     this.#at = at;
   }
 
-  /** Reads a name and its colon. @returns the step of its value; `#at` is negative if the name or colon is missing */
+  /** Reads a name and its colon. @returns the step of its value. `#at` is negative if name or colon is missing */
   #key(step: Step | undefined): Step | undefined {
     this.#skipBlanks();
     const start = this.#at;
@@ -305,12 +305,12 @@ export class JsonScanner {
     const child = isEscaped
       ? childOfText(step, this.#bytes.toString('utf8', start, end))
       : childOf(step, this.#bytes, start + 1, end - 1);
-    // If a name occurs several times, the last member is used.
+    // If a name occurs several times, its last member is used.
     if (child !== undefined) reset(child.below);
     return child;
   }
 
-  /** Skips the string that begins here. Sets `#at` to a negative offset if it does not end. */
+  /** Skips the string at the current offset. Sets `#at` to a negative offset if the string does not end. */
   #string(): void {
     const bytes = this.#bytes;
     const end = this.#end;
@@ -357,7 +357,7 @@ export class JsonScanner {
       at = this.#digits(sign === MINUS || sign === 0x2b ? at + 2 : at + 1);
     }
     this.#at = at;
-    // A double keeps at least 15 digits, and is printed without an exponent from 0.000001 on.
+    // A double keeps at least 15 digits. From 0.000001 on, it is printed without an exponent.
     const isOdd =
       at !== fraction ||
       at - start > 15 ||
@@ -366,7 +366,7 @@ export class JsonScanner {
     if (isOdd) this.#hasOddNumbers = true;
   }
 
-  /** @returns the offset after the digits; negative if there is no digit */
+  /** @returns the offset after the digits, or a negative offset if there is no digit */
   #digits(start: number): number {
     const bytes = this.#bytes;
     let at = start;
@@ -393,13 +393,13 @@ function childOf(step: Step, bytes: Buffer, start: number, end: number): Step | 
   return undefined;
 }
 
-/** @param text name in JSON syntax, with escapes */
+/** @param text member name in JSON syntax, with escapes */
 function childOfText(step: Step, text: string): Step | undefined {
   const name = Buffer.from(JSON.parse(text) as string);
   return childOf(step, name, 0, name.length);
 }
 
-/** True if `wanted` is at this offset. */
+/** Returns true if the bytes of `wanted` are at this offset. */
 function isAt(bytes: Buffer, start: number, wanted: Buffer): boolean {
   for (let i = 0; i < wanted.length; i++) if (bytes[start + i] !== wanted[i]) return false;
   return true;

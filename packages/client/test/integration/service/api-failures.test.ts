@@ -110,8 +110,8 @@ test('errors contain operation, address, status, the service’s own message and
     const host = server.url.slice('http://'.length);
     assert.equal(
       error.message,
-      `create_batch at ${host}/v1/batches answered 400 bad_type "type "x" is unknown"; ` +
-        'the same request will fail again: check what is sent against what the service accepts',
+      `create_batch at ${host}/v1/batches responded with 400 bad_type "type "x" is unknown"; ` +
+        'the same request will fail again: check that the service accepts what is sent',
     );
     return true;
   });
@@ -123,24 +123,24 @@ test('only the code of a response about uploaded rows is shown, because its mess
     [
       'application/json',
       JSON.stringify({ code: 'bad_row', message: quote, title: quote }),
-      /answered 400 bad_row;/,
+      /responded with 400 bad_row;/,
     ],
     [
       'application/json',
       JSON.stringify({ error: { type: 'bad_row', detail: quote } }),
-      /answered 400 bad_row;/,
+      /responded with 400 bad_row;/,
     ],
     [
       'application/json',
       JSON.stringify({ error: 'invalid_request', error_description: quote }),
-      /answered 400 invalid_request;/,
+      /responded with 400 invalid_request;/,
     ],
     [
       'application/json',
       JSON.stringify({ code: quote, error: quote, detail: [{ msg: quote }] }),
-      /answered 400;/,
+      /responded with 400;/,
     ],
-    ['text/plain', quote, /answered 400;/],
+    ['text/plain', quote, /responded with 400;/],
   ];
   for (const [type, body, message] of bodies) {
     const server = await httpServer(t, (response) =>
@@ -164,9 +164,12 @@ test('only the code of a response about uploaded rows is shown, because its mess
 
 test('an invalid response counts as a failed request, and the error names the problem', async (t) => {
   const cases: [string, RegExp][] = [
-    ['<html>', /answered 200, but the body is not JSON, or exceeds the limits of depth and size;/],
-    ['\ufeff{}', /answered 200, but the body begins with a byte order mark/],
-    ['[]', /answered 200, but the body is not a JSON object;/],
+    [
+      '<html>',
+      /responded with 200, but the body is not JSON, or exceeds the limits of depth and size;/,
+    ],
+    ['\ufeff{}', /responded with 200, but the body begins with a byte order mark/],
+    ['[]', /responded with 200, but the body is not a JSON object;/],
     [
       `{"decision_status":"SUCCESS","metadata":{"a":${'['.repeat(900)}${']'.repeat(900)}}}`,
       /nested deeper than 100 levels;/,
@@ -213,7 +216,7 @@ test('a connection timeout is retried, and leaves no orphan', async (t) => {
   const { client, observer } = clientFor(t, server.url.replace('http:', 'https:'), settings);
   await assert.rejects(client.createBatch('email', NEVER), {
     failure: 'unavailable',
-    message: /could not be connected to in time/,
+    message: /did not accept a connection in time/,
   });
   assert.deepEqual(
     [observer.requests, observer.orphans],

@@ -118,8 +118,8 @@ test('a status is read in any case, and text that does not look like a status is
   assert.deepEqual(seen, [
     ['SUCCESS', 'success'],
     ['WAITING_FOR_UPLOAD', 'Wating_For_Upload'],
-    [undefined, 'a status of 22 characters, which is not shaped like one'],
-    [undefined, 'a status of 65 characters, which is not shaped like one'],
+    [undefined, 'a status of 22 characters, which does not look like a status'],
+    [undefined, 'a status of 65 characters, which does not look like a status'],
   ]);
 });
 
@@ -165,4 +165,25 @@ test('without a usable key nothing is sent, and the error contains advice', asyn
     await assert.rejects(failed, { failure: 'unauthorized' });
   }
   assert.equal(server.seen.length, 0);
+});
+
+test('beforeRequest is awaited before each request of a call, including retries, and before no transfer', async (t) => {
+  const server = await httpServer(t, (response, _, index) =>
+    index === 0 ? json(response, 503, {}) : json(response, 200, CREATED),
+  );
+  const { client } = clientFor(t, server.url);
+  const seen: number[] = [];
+  const beforeRequest = async () => {
+    seen.push(server.seen.length);
+  };
+  const call = { ...NEVER, beforeRequest };
+  const { batchId } = await client.createBatch('email', call);
+  await client.getBatch(batchId, call);
+  await client.upload(`${server.url}/u`, Buffer.from('x'), { ...call, contentType: 'text/csv' });
+  assert.deepEqual([seen, server.seen.length], [[0, 1, 2], 4]);
+  const refused = new Error('no turn');
+  await assert.rejects(
+    client.getDecision('d-1', { ...NEVER, beforeRequest: () => Promise.reject(refused) }),
+    refused,
+  );
 });

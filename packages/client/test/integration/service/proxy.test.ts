@@ -76,13 +76,13 @@ test('the error names a proxy that refuses, requires credentials, is missing or 
   const cases: [string, RegExp][] = [
     [
       (await proxyServer(t, () => 407)).url,
-      /the proxy did not let the request through \(HTTP_407\).*requires a user and a password/,
+      /the proxy did not forward the request \(HTTP_407\).*requires a user and a password/,
     ],
     [
       (await proxyServer(t, () => 403)).url,
-      /the proxy did not let the request through \(HTTP_403\).*NO_PROXY/,
+      /the proxy did not forward the request \(HTTP_403\).*NO_PROXY/,
     ],
-    [await deadAddress(), /the proxy did not let the request through \(ECONNREFUSED\)/],
+    [await deadAddress(), /the proxy did not forward the request \(ECONNREFUSED\)/],
   ];
   for (const [url, message] of cases) {
     for (const base of ['https://review.example.com', 'http://review.corp']) {

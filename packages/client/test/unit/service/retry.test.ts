@@ -25,7 +25,7 @@ function contextWith(retry: Partial<RetrySettings>, clock = new InstantClock(), 
 function failing(problem: Partial<ServiceProblem> = {}): ServiceAttempt<never> {
   return err({
     failure: 'unavailable',
-    what: 'answered 503',
+    what: 'responded with 503',
     reason: '503',
     status: 503,
     address: 'host/path',

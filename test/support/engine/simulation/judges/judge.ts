@@ -8,6 +8,8 @@ import type { Promises } from './promises.ts';
 import type { Truth } from './truth.ts';
 import { Violation } from './violation.ts';
 
+const DAY_MS = 86_400_000;
+
 interface Judges {
   readonly obligations: Obligations;
   readonly truth: Truth;
@@ -21,11 +23,13 @@ export class Judge {
   readonly #promises: Promises;
   readonly #epochs = new Map<string, number>();
   readonly #longestMs: number;
+  readonly #quotaUnderReview: number;
 
   constructor({ obligations, truth, promises }: Judges, shape: Shape) {
     this.#obligations = obligations;
     this.#truth = truth;
     this.#promises = promises;
+    this.#quotaUnderReview = shape.quotaUnderReview ?? Infinity;
     // A transaction takes about ten requests and responses. One that waits for a failing remote call would take
     // longer.
     this.#longestMs = 1_000 + 30 * shape.latencyMs;
@@ -47,6 +51,10 @@ export class Judge {
       try {
         this.#obligations.committed(transaction);
         this.#promises.committed(transaction);
+        // No batch is above the limit: each has at most a quarter of it, or one row.
+        const { underReview } = this.#obligations;
+        if (underReview > this.#quotaUnderReview)
+          throw new Violation('quota', `${underReview} rows are under review`);
         for (let partition = 0; partition < kafka.cluster.partitions(TOPICS.source); partition++) {
           const { offset, metadata } = kafka.cluster.committedOffset(
             TOPICS.group,
@@ -105,16 +113,19 @@ export class Judge {
       );
   }
 
-  /** Checks that no minute has more rows than the quota plus one batch per shard. */
-  checkQuota({ service: { uploads } }: World, { quotaPerMinute, shards }: Shape): void {
-    if (quotaPerMinute === undefined) return;
+  /** Checks that no minute and no day has more rows than the quota plus one batch per shard. */
+  checkQuota({ service: { uploads } }: World, shape: Shape): void {
+    const { quotaPerMinute = Infinity, quotaPerDay = Infinity, shards } = shape;
     const largest = Math.max(0, ...uploads.map(({ rows }) => rows));
+    const sumOf = (some: typeof uploads) => some.reduce((sum, { rows }) => sum + rows, 0);
     for (const { atMs: endMs } of uploads) {
       const within = uploads.filter(({ atMs }) => atMs > endMs - 60_000 && atMs <= endMs);
-      const rows = within.reduce((sum, upload) => sum + upload.rows, 0);
-      if (rows > quotaPerMinute + shards * largest)
-        throw new Violation('quota', `${rows} rows in the minute up to ${endMs}`);
+      if (sumOf(within) > quotaPerMinute + shards * largest)
+        throw new Violation('quota', `${sumOf(within)} rows in the minute up to ${endMs}`);
     }
+    for (const [day, within] of Map.groupBy(uploads, ({ wallMs }) => Math.floor(wallMs / DAY_MS)))
+      if (sumOf(within) > quotaPerDay + shards * largest)
+        throw new Violation('quota', `${sumOf(within)} rows in day ${day}`);
   }
 
   /** Checks I6: no log contains content or the query of a signed address. */

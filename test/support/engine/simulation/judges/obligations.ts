@@ -128,6 +128,11 @@ export class Obligations {
     );
   }
 
+  /** Number of records in live jobs. */
+  get underReview(): number {
+    return [...this.#left.values()].reduce((sum, { size }) => sum + size, 0);
+  }
+
   liveJobs(): string[] {
     return [...this.#jobs.keys()];
   }

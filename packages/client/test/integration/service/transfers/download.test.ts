@@ -181,7 +181,7 @@ test('a file larger than allowed is stopped: at once by its Content-Length, othe
     await assert.rejects(reading, {
       failure: 'blocked',
       sameAgain: true,
-      message: /larger than this side accepts/,
+      message: /larger than this client accepts/,
     });
     assert.ok(got <= most, `${got} bytes`);
   }

@@ -47,19 +47,19 @@ test('each response of the storage has its failure, with the XML Code and nothin
       403,
       xmlError('AccessDenied', 'Request has expired'),
       'expired',
-      /answered 403 AccessDenied; request a new address/,
+      /responded with 403 AccessDenied; request a new address/,
     ],
     [
       400,
       xmlError('ExpiredToken', 'The provided token has expired.'),
       'expired',
-      /answered 400 ExpiredToken/,
+      /responded with 400 ExpiredToken/,
     ],
     [
       403,
       xmlError('SignatureDoesNotMatch', 'The signature …'),
       'rejected',
-      /answered 403 SignatureDoesNotMatch; the signature does not fit/,
+      /responded with 403 SignatureDoesNotMatch; the signature does not match/,
     ],
     [
       403,
@@ -67,20 +67,20 @@ test('each response of the storage has its failure, with the XML Code and nothin
       'rejected',
       /403 AccessDenied/,
     ],
-    [403, 'Forbidden', 'rejected', /answered 403;/],
-    [401, '', 'rejected', /answered 401;/],
+    [403, 'Forbidden', 'rejected', /responded with 403;/],
+    [401, '', 'rejected', /responded with 401;/],
     [
       400,
       xmlError('EntityTooLarge', 'too large'),
       'too_large',
       /EntityTooLarge; lower the batch limits/,
     ],
-    [413, '', 'too_large', /answered 413; lower the batch limits/],
+    [413, '', 'too_large', /responded with 413; lower the batch limits/],
     [400, xmlError('BadDigest', 'x'), 'rejected', /400 BadDigest/],
     [411, xmlError('MissingContentLength', 'x'), 'rejected', /411/],
     [404, xmlError('NoSuchBucket', 'x'), 'not_found', /404 NoSuchBucket/],
-    [400, xmlError('two words <b>', 'x'), 'rejected', /answered 400;/],
-    [403, xmlError('CodeOfNobody', 'x'), 'rejected', /answered 403;/],
+    [400, xmlError('two words <b>', 'x'), 'rejected', /responded with 400;/],
+    [403, xmlError('CodeOfNobody', 'x'), 'rejected', /responded with 403;/],
     [409, xmlError('RequestBodyTooLarge', 'x'), 'too_large', /409 RequestBodyTooLarge/],
   ];
   for (const [status, body, failure, message] of expected) {
@@ -163,7 +163,7 @@ test('an upload may take longer than other requests, by its size at the minimum 
   });
   await assert.rejects(hasty.client.upload(tooSlow.url, body, CSV), {
     failure: 'unavailable',
-    message: /did not answer in time/,
+    message: /did not respond in time/,
   });
 });
 
