@@ -65,6 +65,8 @@ export const ENGINE_LIMITS = {
   firstBatchRows: 100,
   /** Number of unread records in a partition above which intake leaps to the newest ones. Only used with lanes. */
   leapOffsets: 2_000,
+  /** Number of records of a backlog after which its reader checks for room, and continues with another partition. */
+  backlogPart: 5_000,
   /**
    * Size in bytes at which the encoded offsets of a job make the job full, and at which the
    * progress record of a partition with a backlog makes intake pause the partition. It is far below
