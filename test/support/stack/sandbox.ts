@@ -3,7 +3,8 @@ import type { BatchSummary, ImportSummary } from '../../../packages/sandbox/src/
 import type { MadeDecision } from '../../../packages/sandbox/src/decisions.ts';
 import type { FaultInput, ScriptEntry } from '../service/fault-script.ts';
 
-const ANSWER_MS = 5_000;
+/** Maximum time of a response. After a long run, the list of batches has thousands of entries. */
+const ANSWER_MS = 30_000;
 
 export class Sandbox {
   /** Base URL of the routes for checkers. */
