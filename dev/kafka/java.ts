@@ -75,7 +75,8 @@ export function javaArguments(program: JavaProgram): string[] {
   return [
     `-Xmx${maxHeapMiB}m`,
     '-XX:TieredStopAtLevel=1',
-    // Threads of the default collector cost a fifth of the start, and a small heap does not need them.
+    // Threads of the default collector take a fifth of the startup time, and a small heap does not
+    // need them.
     '-XX:+UseSerialGC',
     ...(recordClasses === undefined
       ? use

@@ -79,7 +79,7 @@ function summary(file: string, config: Config): string {
 
 function header(text: string): readonly [string, string] {
   const at = text.indexOf('=');
-  if (at < 1) throw new InvalidArgumentError('A header is NAME=VALUE.');
+  if (at < 1) throw new InvalidArgumentError('A header must have the form NAME=VALUE.');
   return [text.slice(0, at), text.slice(at + 1)];
 }
 

@@ -154,6 +154,6 @@ export function printableHold({ state, atMs, by, reason }: Hold): string {
 function limited(what: string, most: number): (text: string) => string {
   return (text) => {
     if (text !== '' && text.length <= most) return text;
-    throw new InvalidArgumentError(`${what} has 1 to ${most} characters.`);
+    throw new InvalidArgumentError(`${what} must have 1 to ${most} characters.`);
   };
 }

@@ -10,7 +10,7 @@ const BODY = Buffer.from('Content\r\nhello\r\n');
 const HERE = 'http://127.0.0.1:9';
 const AWAY = 'https://review.example.com';
 
-/** Lookup that returns one list after the other, and repeats the last list. */
+/** Lookup that returns the given lists one after another, then repeats the last list. */
 function resolving(...answers: string[][]): {
   readonly lookup: LookupAll;
   readonly asked: string[];
