@@ -69,7 +69,8 @@ export interface JavaProgram {
 export function javaArguments(program: JavaProgram): string[] {
   const { className, args, jars, temporary, maxHeapMiB, logLevel, classArchive, recordClasses } =
     program;
-  // Otherwise, the JVM's warnings about an unusable archive would be part of the program's output.
+  // Suppresses warnings of the JVM about an unusable archive, which would be part of the program's
+  // output.
   const use =
     classArchive === undefined ? [] : [`-XX:SharedArchiveFile=${classArchive}`, '-Xlog:disable'];
   return [

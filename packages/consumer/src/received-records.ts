@@ -89,7 +89,7 @@ export function receivedRecords<T extends Outcome>(
   { topic, partition, isOutcome, framed }: PieceSource,
 ): ReceivedRecord<T>[] {
   const received = records.map((record): ReceivedRecord<T> => {
-    // Copied, because the fetched piece of which they are views is reused.
+    // Copied, because the bytes are views of a fetched piece that is reused.
     const { key, value, headers } = detached(record);
     const bytes = { key, value, headers };
     const place = { topic, partition, offset: record.offset };

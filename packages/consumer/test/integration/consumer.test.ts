@@ -1,4 +1,4 @@
-/** Consumer of decisions and dead letters (src/consumer), tested with a real broker. */
+/** Consumer of decisions and dead letters, tested with a real broker. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
