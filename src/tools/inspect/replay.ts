@@ -209,7 +209,7 @@ class Replay {
 }
 
 function replayFailure(cause: TransactionError): InspectError {
-  const again = 'Run it again: it continues here, and replays nothing twice.';
+  const again = 'Run the command again: it continues from here, and replays nothing twice.';
   const { failure, message } = cause;
   if (failure === 'fenced')
     return new InspectError(

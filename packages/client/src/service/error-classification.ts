@@ -126,7 +126,7 @@ const CODE_ADVICE: readonly (readonly [NetworkFailure, RegExp, string])[] = [
 ];
 
 export const NOT_PUBLIC =
-  'its address is not a public one: service.transfer.allowPrivate lists hosts and networks that may be used';
+  'its address is not public: to allow it, add its host or network to service.transfer.allowPrivate';
 
 const BLOCKED: Readonly<Record<string, string>> = {
   ADDRESS_NOT_PUBLIC: `was not called: ${NOT_PUBLIC}`,
