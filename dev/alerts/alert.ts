@@ -31,9 +31,9 @@ export interface Group {
 export const PIPELINE = 'namespace, job, pipeline';
 
 /**
- * Minutes of the last `ofMinutes` in which a vector was above 0, by series. Minutes without data
- * count as 0, so that a new series does not look permanent. Some Prometheus versions count one
- * more.
+ * Returns the number of minutes, of the last `ofMinutes`, in which a vector was above 0, by series.
+ * Minutes without data count as 0, so that a new series does not look permanent. Some Prometheus
+ * versions return one minute more.
  */
 export const minutesAbove0 = (vector: string, ofMinutes: number): string =>
   `sum_over_time((${vector} > bool 0)[${ofMinutes}m:1m])`;

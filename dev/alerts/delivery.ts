@@ -21,8 +21,8 @@ export const delivery: Group = {
       name: 'ContentReviewStalled',
       severity: 'critical',
       // The lag is absent while it is unknown, for seconds when a shard is claimed. Events must
-      // have been in flight for the hour, because an idle pipeline has not stalled when new events
-      // arrive. In a pipeline that an operator holds, silence is intended.
+      // have been in flight for the whole hour, because a pipeline that was idle and has just
+      // received events has not stalled. In a pipeline that an operator holds, silence is intended.
       expr: expr`
         (sum by (${PIPELINE}) (last_over_time(content_review_consumer_lag[5m])) > 0
         unless on (${PIPELINE}) (${events('15m')} > 0)

@@ -16,7 +16,7 @@ export const instances: Group = {
     {
       name: 'ContentReviewNotReady',
       severity: 'critical',
-      // `up` counts only targets that were a connector within the last day.
+      // Uses `up` only for targets that exposed a connector's metrics within the last day.
       expr: expr`
         min by (namespace, job, instance, condition) (content_review_ready) == 0
         or max by (namespace, job, instance) (content_review_loops{state="stuck"}) > 0

@@ -5,7 +5,10 @@ const WINDOWS = ['5m', '30m', '1h', '6h', '3d'] as const;
 type Window = (typeof WINDOWS)[number];
 
 const BUDGET = 'content_review:late_decisions:budget';
-/** Maximum threshold. A multiple of a large budget could exceed 1, which no share of decisions can. */
+/**
+ * Maximum threshold. Without it, a multiple of a large budget could be above 1, and no share of
+ * decisions would exceed it.
+ */
 const MOST = 0.95;
 
 const late = (window: Window) => `content_review:late_decisions:ratio_rate${window}` as const;

@@ -2,10 +2,10 @@
 import { expr, type Group, PIPELINE, waited } from './alert.ts';
 
 const INSTANCES = 'namespace, job';
-/** Matches 5xx, 429, and every code for a missing response. */
+/** Matches 408, 429, 5xx, and the codes for a missing response. */
 const FAILED = 'code!~"2..|3..|40[0-79]|41.|42[0-8]|43."';
 
-/** Share of the requests of each service, operation and instance that failed. */
+/** Share of failed requests, by service, operation and instance. */
 const failed = expr`
   sum by (${INSTANCES}, instance, service, operation) (rate(content_review_http_requests_total{${FAILED}}[5m]))
   / sum by (${INSTANCES}, instance, service, operation) (rate(content_review_http_requests_total[5m]))`;
@@ -27,11 +27,11 @@ export const service: Group = {
     {
       name: 'ContentReviewServiceUnavailable',
       severity: 'critical',
-      // Work also waits for slow responses, so the expression requires failures. Failures must last rather
-      // than waits: in an outage, a single shard waits between attempts for only a third of the time, which a
-      // scrape may miss. Failures and waits are counted per instance, because an instance that is cut off
-      // makes few requests compared with the other instances. Retried calls to the storage wait for the
-      // reason `transfer`.
+      // Requires failures as well as waits, because work also waits for slow responses. Only the
+      // failures must last: in an outage, a single shard waits between attempts for only a third of
+      // the time, which a scrape may miss. Failures and waits are counted per instance, because an
+      // instance that is cut off makes few requests compared with the other instances. Retried
+      // calls to the storage wait for the reason `transfer`.
       expr: expr`
         max by (${PIPELINE}, reason) (max_over_time(content_review_shards_paused{reason=~"service|transfer"}[10m])) > 0
         and on (${PIPELINE}) (content_review_objective_in_time_ratio

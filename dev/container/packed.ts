@@ -1,4 +1,4 @@
-/** Published form of a package, unpacked with its dependencies only: no sources, no tools, no .git. */
+/** Published form of a package, unpacked together with its dependencies only: no sources, no tools, no .git. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -8,7 +8,7 @@ interface Locked {
 }
 
 /**
- * Packs a package that was built before, with the scripts of the package.
+ * Packs a built package by running `npm pack` in its folder.
  * @param source folder of its package.json: the repository or a folder in it
  * @param directory an empty directory
  * @param onUnpacked called with the package's root before its dependencies are added

@@ -23,9 +23,9 @@ export interface PanelSpec {
   /** Width in columns of 24; default 8. */
   readonly width?: number;
   readonly stacked?: boolean;
-  /** Values from which the panel is orange and red. */
+  /** Values from which the panel turns orange and red. */
   readonly limits?: readonly [warn: number, bad: number];
-  /** True for durations from milliseconds to a day. */
+  /** True for a logarithmic axis, for durations from milliseconds to a day. */
   readonly logarithmic?: boolean;
 }
 

@@ -81,7 +81,7 @@ export class Breaker {
       });
   }
 
-  /** Repairs everything after the pending key presses. */
+  /** Waits for the pending key presses, then repairs everything. */
   async repair(): Promise<void> {
     await this.#work;
     if (this.#frozenMs !== undefined) await this.#thaw();

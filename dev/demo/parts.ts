@@ -81,7 +81,7 @@ export async function createTopics(
     const { code } = await abortable(command.exited, over);
     if (code !== 0) throw new Error(`The topics cannot be created:\n${output.join('\n')}`);
   } finally {
-    // Topics that the command creates after the demo has deleted its topics would remain.
+    // Stopped before the demo deletes its topics: topics that it creates later would remain.
     await command.stop(0);
   }
 }
@@ -99,7 +99,7 @@ export function startConnector(
 /**
  * Starts a part.
  * @param address finds the part's address in a line of its output
- * @param launch returns the command line for a port; without one, the part chooses a port
+ * @param launch returns the command line for a port; without a port, the part chooses one
  */
 async function startPart(
   { directory, over, failed }: PartContext,

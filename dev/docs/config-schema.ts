@@ -38,7 +38,10 @@ export function valuesSchemaFile(): string {
   return `${formatted(schema, '')}\n`;
 }
 
-/** @param required true if options without a default must be present, false if the chart adds to them */
+/**
+ * @param required true if options without a default must be present; false for the chart, which
+ * sets some of them itself
+ */
 function jsonSchema(info: Option, { required }: { readonly required: boolean }): JsonSchema {
   if (info.kind === 'value') {
     const { help, fallback, schema } = info;

@@ -74,10 +74,11 @@ const EXPLAINED = [
 const withoutExplained = (text: string): string =>
   EXPLAINED.reduce((left, pattern) => left.replace(pattern, ''), text);
 
-/** Adds a section for each group that has its own options, without the first options. */
+/** Adds a section for each group that has options of its own. Omits FIRST_OPTIONS. */
 function walk(info: Option, path: string, sections: string[]): void {
   if (info.kind === 'list') walk(info.item, `${path}[]`, sections);
-  // A group with names chosen by the user gets one row: its options are those of `service`.
+  // A group with names chosen by the user gets only one row, because its options are the same as in
+  // `service`.
   if (info.kind === 'named')
     sections.push(`### \`${path}\`\n\n${table(COLUMNS, [row(`\`${path}\``, info)])}`);
   if (info.kind !== 'group') return;

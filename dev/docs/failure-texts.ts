@@ -7,7 +7,7 @@ export interface FailureText {
   /** Matches the engine's table, if the event is in it. */
   readonly event: string;
   readonly connector: string;
-  /** Signs for users, in addition to the event's `jobs_failed_total`. */
+  /** Signs by which operators notice the event, in addition to its `jobs_failed_total`. */
   readonly user?: string;
   /** Options of a pipeline that change the reaction. */
   readonly options?: readonly string[];

@@ -13,7 +13,7 @@ import { ensureTools, type Tools } from './tools.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const CHART = path.join(REPOSITORY, 'helm/content-review-connector');
-/** Oldest version that Chart.yaml allows and that has schemas, and the newest one. */
+/** Versions to check: the oldest that Chart.yaml allows and that has schemas, and the newest. */
 const KUBERNETES = ['1.27.0', '1.37.0'];
 
 type Check = (tools: Tools, scratch: string) => Promise<void>;

@@ -69,13 +69,15 @@ export interface JavaProgram {
 export function javaArguments(program: JavaProgram): string[] {
   const { className, args, jars, temporary, maxHeapMiB, logLevel, classArchive, recordClasses } =
     program;
-  // Otherwise, the JVM's warnings about an unusable archive would be part of the program's output.
+  // Suppresses warnings of the JVM about an unusable archive, which would be part of the program's
+  // output.
   const use =
     classArchive === undefined ? [] : [`-XX:SharedArchiveFile=${classArchive}`, '-Xlog:disable'];
   return [
     `-Xmx${maxHeapMiB}m`,
     '-XX:TieredStopAtLevel=1',
-    // Threads of the default collector cost a fifth of the start, and a small heap does not need them.
+    // Threads of the default collector take a fifth of the startup time, and a small heap does not
+    // need them.
     '-XX:+UseSerialGC',
     ...(recordClasses === undefined
       ? use

@@ -63,7 +63,7 @@ export interface LocalKafka {
   pid(index: number): number;
   /**
    * Runs one of Kafka's command line programs, such as
-   * `org.apache.kafka.tools.consumer.group.ConsumerGroupCommand`, to its end. Only if brokers run
+   * `org.apache.kafka.tools.consumer.group.ConsumerGroupCommand`, to its end. Present only if brokers run
    * as Java processes.
    * @returns its standard output
    * @throws Error with its complete output if it fails

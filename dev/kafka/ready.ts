@@ -1,4 +1,4 @@
-/** Waits until a cluster serves requests, which is later than it listens: members, coordinators, replicas. */
+/** Waits until a cluster serves requests. It listens before its members, coordinators and replicas are ready. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Kafka as KafkaClient } from 'kafkajs';

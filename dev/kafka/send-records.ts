@@ -37,7 +37,10 @@ export class RecordProducer {
     );
   }
 
-  /** Must be called before the first send, or each transaction. @param partitions partitions to which it writes */
+  /**
+   * Must be called before the first send or, with transactions, before each one.
+   * @param partitions partitions to which it writes
+   */
   begin(topic: string, partitions: Iterable<number>): Promise<void> {
     return this.#producer.begin(new Map([[topic, partitions]]));
   }

@@ -16,7 +16,7 @@ export interface KeptOptions {
   /** Complete environment of the child. Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
-  /** File to which standard output and error are appended. Without it and `onLine`, they are discarded. */
+  /** File to which standard output and error are appended. If `onLine` is absent too, the output is discarded. */
   readonly logFile?: string;
   /** Called with every line of standard output and error. */
   readonly onLine?: (line: string) => void;

@@ -10,12 +10,15 @@ const PORT_CHOICES = 5;
 /** Number of log lines to show if a server does not start. */
 const LOG_TAIL = 25;
 
-/** Another process has a port of the server. */
+/** Error for a port of the server that another process uses. */
 export class PortTaken extends Error {
   override readonly name = 'PortTaken';
 }
 
-/** Starts a server, and again with other ports while another process takes one. @param fixed the ports are the caller's choice */
+/**
+ * Starts a server. If another process uses a port, retries with other ports.
+ * @param fixed true if the caller chose the ports
+ */
 export async function startOnPorts<Server extends { stop(): Promise<void> }>(
   create: () => Promise<Server>,
   start: (server: Server) => Promise<void>,
@@ -53,7 +56,7 @@ export async function startFailure(
   });
 }
 
-/** Resolves with undefined when this process shall end. Keeps it running until then. */
+/** Waits for a signal that ends this process, and keeps the process running until then. */
 export async function untilInterrupted(): Promise<undefined> {
   const idle = setInterval(() => undefined, 60_000);
   await Promise.race(['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => once(process, signal)));

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const INTERVAL_MS = 5;
 
 /**
- * Resolves when all threads of a process have stopped (SIGSTOP) or the process is gone. Until then,
+ * Resolves when all threads of a process have stopped (SIGSTOP) or the process is gone. Before that,
  * a thread that has not handled the signal may serve requests. Resolves at once on a system without
  * `/proc`.
  */

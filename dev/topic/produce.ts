@@ -53,7 +53,7 @@ async function partitionsOf(brokers: readonly string[], topic: string): Promise<
   }
 }
 
-/** Returns a member of the event as text, or null if there is none. */
+/** Returns a member of the event as a string, or null if there is none. */
 function keyIn(line: string, field: string | undefined): string | null {
   if (field === undefined) return null;
   const value = (JSON.parse(line) as Readonly<Record<string, unknown>> | null)?.[field];

@@ -54,7 +54,7 @@ export function connectorServices(
         transferHost: (host) => {
           const option = `${serviceOption(name)}.transfer.hosts`;
           if (service.transfer.hosts.length === 0)
-            logger.info({ host }, `first transfer to this host: ${option} can limit it`);
+            logger.info({ host }, `first transfer to this host: ${option} can restrict the hosts`);
         },
         orphanPossible: () => metrics.count('orphaned_jobs_total', {}),
       },

@@ -135,7 +135,7 @@ export async function runConnector(
       isRefused ? 'startup refused' : 'startup failed',
     );
   }
-  starting.abort(new Error('the connector stops'));
+  starting.abort(new Error('the connector is stopping'));
   await stop(config, engines, opened);
   await server?.close();
   if (outcome === 'ok') logger.info({}, 'stopped');
@@ -230,5 +230,8 @@ async function stop(
     await Promise.allSettled(shared.map((one) => one.close()));
   };
   if (!(await settledWithin(closeAll(), limitMs)))
-    logger.warn({ timeoutMs }, 'shutdown timed out; the next owner resumes');
+    logger.warn(
+      { timeoutMs },
+      'shutdown timed out; the next owners of the shards continue their work',
+    );
 }

@@ -38,7 +38,7 @@ export function schemaRegistry(
 const REFUSALS: Readonly<Record<number, (message: string) => string>> = {
   409: (message) => `the schema is incompatible (${message})`,
   42201: (message) =>
-    `the registry does not support the schema (${message}): it may be too old, or lack its type`,
+    `the registry does not support the schema (${message}): the registry may be too old, or may not support the schema type`,
   42205: (message) =>
     `the registry accepts no schema (${message}): set the mode of the registry or of the subject to READWRITE during the registration`,
 };

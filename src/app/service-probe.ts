@@ -76,7 +76,7 @@ export class ServiceProbe {
       ]);
       this.#takesShards = true;
     } finally {
-      over.abort(new Error('the wait is over'));
+      over.abort(new Error('the wait for the service is over'));
     }
   }
 
@@ -111,7 +111,7 @@ export class ServiceProbe {
   }
 
   close(): void {
-    this.#closing.abort(new Error('the connector stops'));
+    this.#closing.abort(new Error('the connector is stopping'));
   }
 
   #well(): void {

@@ -122,14 +122,14 @@ export function wholeNumber(
     const value = Number(text);
     if (/^\d{1,16}$/.test(text) && value >= min && value <= max) return value;
     const end = max === Number.MAX_SAFE_INTEGER ? '' : ` to ${max}`;
-    throw new InvalidArgumentError(`${what} is a whole number from ${min}${end}.`);
+    throw new InvalidArgumentError(`${what} must be a whole number from ${min}${end}.`);
   };
 }
 
 /** Parses the reason of a dead letter. */
 export function letterReason(text: string): string {
   if (DEAD_LETTER_REASONS.some((reason) => reason === text)) return text;
-  throw new InvalidArgumentError(`Reasons are ${DEAD_LETTER_REASONS.join(', ')}.`);
+  throw new InvalidArgumentError(`The reason must be one of ${DEAD_LETTER_REASONS.join(', ')}.`);
 }
 
 /** Parses `2026-11-21T10:00:00Z`, `2026-11-21`, or an age such as `15m`. Returns milliseconds since the epoch. */
@@ -142,7 +142,7 @@ export function pointInTime(text: string): number {
   const ms = isDate ? Date.parse(text) : NaN;
   if (Number.isNaN(ms))
     throw new InvalidArgumentError(
-      'A time is ISO 8601 (2026-11-21T10:00:00Z), or an age (15m, 2h, 1d).',
+      'A time must be ISO 8601 (2026-11-21T10:00:00Z), or an age (15m, 2h, 1d).',
     );
   return ms;
 }

@@ -261,7 +261,7 @@ function formatFindings({ kind, source }: PipelineDraft, path: Path): Finding[] 
     if (kind === 'review' && type && 'field' in type && /^[A-Za-z_]\w*$/.test(type.field ?? ''))
       report(
         'source.mapping.type',
-        "a text has no fields: write {constant: TYPE}, or {field: header('NAME')}",
+        "text has no fields: write {constant: TYPE}, or {field: header('NAME')}",
       );
   }
   if (source?.format === 'cloudevents' && kind === 'review' && content === 'content')

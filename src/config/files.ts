@@ -31,9 +31,11 @@ export function secret(help: string): Value<Secret, ''> {
 function readSecret(raw: unknown, { env, directory, isFilledIn }: Origin): Secret {
   if (typeof raw === 'string') return attempt('the text', () => Secret.of(raw, !isFilledIn));
   const [[key = '', source] = [], ...more] = Object.entries(mapping(raw));
-  if (key === '' || more.length > 0) throw new OptionRefusal('exactly one of env and file');
+  if (key === '' || more.length > 0)
+    throw new OptionRefusal('exactly one of env and file is required');
   if (key !== 'env' && key !== 'file') throw new OptionRefusal(meant(key, ['env', 'file'], ''));
-  if (typeof source !== 'string' || source === '') throw new OptionRefusal(`${key} needs a text`);
+  if (typeof source !== 'string' || source === '')
+    throw new OptionRefusal(`${key} must be a string`);
   if (key === 'file') {
     const path = resolve(directory, source);
     return attempt(`the file ${path}`, () => Secret.file(path));

@@ -30,7 +30,8 @@ export function parseAddress(raw: unknown, credentials: string): URL {
   if (url === null || !/^https?:$/.test(url.protocol)) throw new OptionRefusal('');
   if (url.username !== '' || url.password !== '')
     throw new OptionRefusal(`user and password belong in ${credentials}`);
-  if (url.search !== '' || url.hash !== '') throw new OptionRefusal('without query and fragment');
+  if (url.search !== '' || url.hash !== '')
+    throw new OptionRefusal('it must have no query or fragment');
   return url;
 }
 

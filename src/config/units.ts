@@ -37,7 +37,7 @@ function parse(raw: unknown, units: Units): number {
     const meant = known.find((one) =>
       new RegExp(`^${one.replace(/iB$/, 'i?b?')}$`, 'i').test(unit),
     );
-    throw new OptionRefusal(meant === undefined ? '' : `the unit is written ${meant}`);
+    throw new OptionRefusal(meant === undefined ? '' : `the unit must be written ${meant}`);
   }
   const value = Number(amount) * factor;
   if (!Number.isSafeInteger(value))

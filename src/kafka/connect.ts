@@ -85,7 +85,7 @@ export class BrokerSilence {
  * request.
  */
 const BENIGN =
-  /\bResponse \w+\(key|this Kafka client is closed|given up before it was open|with an old epoch|coordinator is loading|coordinator is not available|load(ing)? in progress|not aware of this member|rebalanc|needs to have a valid member id|concurrent operation on the same transaction|not the (correct )?coordinator|leadership election/i;
+  /\bResponse \w+\(key|this Kafka client is closed|closed before it was open|with an old epoch|coordinator is loading|coordinator is not available|load(ing)? in progress|not aware of this member|rebalanc|needs to have a valid member id|concurrent operation on the same transaction|not the (correct )?coordinator|leadership election/i;
 
 /** Maximum number of different lines that a client logs in five minutes: a few per broker of a large cluster. */
 const MOST_LINES = 200;

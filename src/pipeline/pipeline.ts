@@ -69,7 +69,7 @@ export class Pipeline {
     // Set before the start, because the process is ready only once every pipeline has joined its group.
     ports.health.notReady(
       this.#condition,
-      'not reached yet: the service and the schemas come first',
+      'not reached yet: waiting for the service and the schemas',
     );
   }
 
@@ -126,13 +126,13 @@ export class Pipeline {
    * service, and the next owner resumes them. Idempotent.
    */
   async stop(): Promise<void> {
-    this.#stopping.abort(new Error('the connector stops'));
+    this.#stopping.abort(new Error('the connector is stopping'));
     this.#cancelReport?.();
     this.#context?.ends.stop();
     this.#assigned = new Map();
     // A call that hangs must not keep this member in the group, because other members would wait for its shards.
     const released = [...this.#slots.values()].map(({ worker }) =>
-      worker?.release('the connector stops', true),
+      worker?.release('the connector is stopping', true),
     );
     const { clock } = this.#ports;
     await settledWithin(Promise.all(released), TRANSACTIONS_MS, clock);

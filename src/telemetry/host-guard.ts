@@ -21,7 +21,7 @@ export function refusal(
     ?.replace(/^\[|\]$/g, '');
   if (name !== undefined && (name === listenHost.toLowerCase() || isLoopback(name)))
     return undefined;
-  return 'http.host is a loopback address: Host must be localhost or 127.0.0.1, also behind a proxy';
+  return 'http.host is a loopback address: the Host header must be localhost or 127.0.0.1, even if the request comes from a proxy';
 }
 
 /** True if a script of another site sent the request. Following a link does not count. */

@@ -130,7 +130,7 @@ export const METRICS = {
     ['pipeline', 'lane'],
   ),
   quota_rows_left: gauge(
-    'Rows that the owned shards may still submit, or have under review, by the limit of `quota`; absent without that limit.',
+    'Number of rows that a limit of `quota` still allows the owned shards; absent for a limit that is not set.',
     ['pipeline', 'limit'],
   ),
   internal_errors_total: counter(

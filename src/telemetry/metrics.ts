@@ -73,7 +73,7 @@ export class PromMetrics implements Metrics {
     const histogram = this.#find(Histogram, name, labels);
     mustBeFinite(name, value);
     if (!(Number.isSafeInteger(times) && times > 0))
-      throw new TypeError(`metric ${name}: nothing is observed ${times} times`);
+      throw new TypeError(`metric ${name}: ${times} is not a number of observations`);
     histogram.observe(labels, value);
     if (times > 1) repeat(histogram as Histogram & HistogramState, labels, value, times - 1);
   }

@@ -28,7 +28,7 @@ Checks beyond the schema: inconsistent values. Every problem is reported at once
 {{- end -}}
 {{- range $path := splitList "\n" (include "crc.plainSecrets" (dict "value" $config "path" "config") | trim) -}}
 {{- if $path -}}
-{{- $problems = append $problems (printf "%s holds a secret as a text, which would be stored in a ConfigMap: mount it with secretFiles and write {file: secrets/…}" $path) -}}
+{{- $problems = append $problems (printf "%s contains a secret in plain text, which would be stored in a ConfigMap: mount it with secretFiles and write {file: secrets/…}" $path) -}}
 {{- end -}}
 {{- end -}}
 
@@ -44,7 +44,7 @@ Checks beyond the schema: inconsistent values. Every problem is reported at once
 {{- $mounted := splitList "\n" (include "crc.mountedFiles" . | trim) -}}
 {{- range $file := splitList "\n" (include "crc.namedFiles" $config | trim) | uniq -}}
 {{- if and $file (not (has $file $mounted)) -}}
-{{- $problems = append $problems (printf "the configuration names %s, which is not mounted: add it to %s with path %s" $file (ternary "secretFiles" "configFiles" (hasPrefix "secrets/" $file)) (regexReplaceAll "^[a-z]+/" $file "" | quote)) -}}
+{{- $problems = append $problems (printf "the configuration refers to %s, which is not mounted: add it to %s with path %s" $file (ternary "secretFiles" "configFiles" (hasPrefix "secrets/" $file)) (regexReplaceAll "^[a-z]+/" $file "" | quote)) -}}
 {{- end -}}
 {{- end -}}
 {{- range $file := $mounted | uniq -}}
@@ -61,7 +61,7 @@ Checks beyond the schema: inconsistent values. Every problem is reported at once
 {{- end -}}
 {{- $host := dig "http" "host" "0.0.0.0" $config -}}
 {{- if has $host (list "127.0.0.1" "localhost" "::1") -}}
-{{- $problems = append $problems (printf "config.http.host is %s: it is unreachable from outside the container, also for the probes; omit it, or write 0.0.0.0 or ::" $host) -}}
+{{- $problems = append $problems (printf "config.http.host is %s: the port would be unreachable from outside the container, even for the probes; omit it, or write 0.0.0.0 or ::" $host) -}}
 {{- end -}}
 
 {{- $timeout := dig "shutdown" "timeout" "5s" $config -}}
@@ -69,7 +69,7 @@ Checks beyond the schema: inconsistent values. Every problem is reported at once
 {{- $grace := .Values.terminationGracePeriodSeconds -}}
 {{- if not $seconds -}}
 {{- if kindIs "invalid" $grace -}}
-{{- $problems = append $problems (printf "config.shutdown.timeout is %v: write a length of time such as 5s, or set terminationGracePeriodSeconds" $timeout) -}}
+{{- $problems = append $problems (printf "config.shutdown.timeout is %v: write a duration such as 5s, or set terminationGracePeriodSeconds" $timeout) -}}
 {{- end -}}
 {{- else if and (not (kindIs "invalid" $grace)) (lt (int64 $grace) (add (int64 $seconds) 5)) -}}
 {{- $problems = append $problems (printf "terminationGracePeriodSeconds is %d, but config.shutdown.timeout is %v: the process would be killed during its shutdown; write at least %d, or null" (int64 $grace) $timeout (add (int64 $seconds) 5)) -}}
@@ -132,7 +132,7 @@ Checks beyond the schema: inconsistent values. Every problem is reported at once
 {{- end -}}
 {{- end -}}
 {{- if and (not .egress.service.ports) (contains "${" (include "crc.serviceAddresses" $)) -}}
-{{- $problems = append $problems "config.service.baseUrl or that of config.services comes from a variable: set networkPolicy.egress.service.ports" -}}
+{{- $problems = append $problems "config.service.baseUrl or a baseUrl in config.services comes from a variable: set networkPolicy.egress.service.ports" -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -146,7 +146,7 @@ Checks beyond the schema: inconsistent values. Every problem is reported at once
 {{- if .Values.prometheusRule.enabled -}}
 {{- range $matcher := splitList "\n" (include "crc.ungroupedMatchers" .Values.prometheusRule.selector | trim) -}}
 {{- if and $matcher (not (regexMatch "^\\w+=\"" $matcher)) -}}
-{{- $problems = append $problems (printf "prometheusRule.selector has %s: recorded series have other labels only as name=\"value\"; write that, or select by namespace, job or pipeline instead" $matcher) -}}
+{{- $problems = append $problems (printf "prometheusRule.selector has %s: labels other than namespace, job and pipeline need the form name=\"value\",because they are added to recorded series; write that, or select by namespace, job or pipeline" $matcher) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -1,5 +1,5 @@
 {{/*
-Removes keys without a value from a part of the configuration: the connector treats them as absent. Changes it; prints nothing. Called
+Removes keys without a value from a part of the configuration: the connector treats them as absent. Changes it in place, and prints nothing. Called
 first in each template that reads the configuration, because `dig` supports mappings only.
 */}}
 {{- define "crc.dropEmptyKeys" -}}
@@ -101,7 +101,7 @@ Configuration of the connector: `values.config`, with defaults that only the cha
 {{- $addresses := list -}}
 {{- range tpl (toYaml .Values.env) . | fromYamlArray -}}
 {{- if has .name (list "OTEL_EXPORTER_OTLP_ENDPOINT" "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") -}}
-{{- /* Values from other sources are unknown here, like variables. */ -}}
+{{- /* A value from another source (`valueFrom`) is unknown here, and treated like a variable. */ -}}
 {{- $addresses = append $addresses (default (ternary "${}" "" (hasKey . "valueFrom")) .value) -}}
 {{- end -}}
 {{- end -}}

@@ -42,7 +42,7 @@ Groups of the file select this release only, and link to the runbook; those of v
 {{- end -}}
 {{- end -}}
 
-{{/* Matchers of a selector on labels by which the rules do not group, so that recorded series lack them, one per line. */}}
+{{/* Matchers of a selector on labels that recorded series lack, because the rules do not group by them. One per line. */}}
 {{- define "crc.ungroupedMatchers" -}}
 {{- range regexFindAll "\\w+(=~|!~|!=|=)\"([^\"\\\\]|\\\\.)*\"" . -1 -}}
 {{- if not (regexMatch "^(namespace|job|pipeline)\\W" .) }}{{ . }}
@@ -50,7 +50,7 @@ Groups of the file select this release only, and link to the runbook; those of v
 {{- end -}}
 {{- end -}}
 
-{{/* Labels that recorded series get from a selector, as YAML, because alerts select by them too. Prometheus quotes like YAML. */}}
+{{/* Labels of a selector that are added to recorded series, as YAML, because alerts select by them too. Prometheus and YAML quote in the same way. */}}
 {{- define "crc.recordedLabels" -}}
 {{- range $matcher := splitList "\n" (include "crc.ungroupedMatchers" . | trim) -}}
 {{- if regexMatch "^\\w+=\"" $matcher }}{{ regexReplaceAll "^(\\w+)=" $matcher "\"${1}\": " }}
@@ -59,7 +59,7 @@ Groups of the file select this release only, and link to the runbook; those of v
 {{- end -}}
 
 {{/*
-`expr` with `selector` at each metric, recorded series included: first at metrics with matchers, then at those without. It is applied last,
+`expr` with `selector` added to each metric, including recorded series: first to metrics with matchers, then to metrics without. Applied last,
 because names of namespaces and releases may look like metrics.
 */}}
 {{- define "crc.scoped" -}}

@@ -33,7 +33,7 @@ export function assertSecrecy({
   const address = URL.parse(url);
   if (!address || !/^https?:$/.test(address.protocol) || address.username || address.password)
     throw new TypeError(
-      'registry.url must begin with http:// or https://, without user and password: they are options',
+      'registry.url must begin with http:// or https://, and must not contain user and password, which have their own options',
     );
   if ((password ?? token) !== undefined && !insecureWithoutTls && isUnencrypted(url))
     throw new TypeError(

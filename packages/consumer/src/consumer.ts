@@ -198,7 +198,7 @@ class Consumption<T extends Outcome> implements DecisionConsumer, GroupListener 
     this.#work = this.#work.then(run);
   }
 
-  /** Reads the positions of partitions until that succeeds, and then starts the partitions there. */
+  /** Reads the positions of partitions, with retries, then resumes the partitions there. */
   #begin(partitions: readonly OwnedPartition[], lost: AbortSignal): void {
     this.#enqueue(async () => {
       for (let failures = 0; !this.#isOver(lost); failures++) {
@@ -278,9 +278,10 @@ class Consumption<T extends Outcome> implements DecisionConsumer, GroupListener 
     }
   }
 
-  /** A failed commit is harmless: the next one covers it, or a successor processes some records again. */
+  /** A failed commit is harmless: a later one includes its offset, or the next owner processes some records again. */
   async #commit({ stream, partition, generation }: OwnedPartition, to: number): Promise<void> {
-    // No other member has owned the partition in between: it was kept over one rebalance at most.
+    // Commits only if no other member can have owned the partition since: it was kept over one
+    // rebalance at most.
     const kept = this.#owned.some((one) => one.stream === stream && one.partition === partition);
     if (!kept || this.#generation > generation + 1) return;
     await this.#group.commit(stream, partition, to).catch((error: unknown) => {

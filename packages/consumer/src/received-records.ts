@@ -72,7 +72,7 @@ function objectionTo(members: unknown): string | undefined {
   if (!isText(id) || !isObject(source)) return 'the value has no id and source of a decision';
   if (status === 'SUCCESS' && error === null) return undefined;
   if (status === 'ERROR' && isObject(error) && isText(error.code)) return undefined;
-  return 'the value is neither SUCCESS without an error nor ERROR with one';
+  return 'the value must have status SUCCESS and no error, or status ERROR and an error';
 }
 
 interface PieceSource {
@@ -89,7 +89,7 @@ export function receivedRecords<T extends Outcome>(
   { topic, partition, isOutcome, framed }: PieceSource,
 ): ReceivedRecord<T>[] {
   const received = records.map((record): ReceivedRecord<T> => {
-    // Copied, because the fetched piece of which they are views is reused.
+    // Copied, because the bytes are views of a fetched piece that is reused.
     const { key, value, headers } = detached(record);
     const bytes = { key, value, headers };
     const place = { topic, partition, offset: record.offset };

@@ -38,7 +38,7 @@ export function apiRoutes(context: SandboxContext): Route[] {
     }),
     route('POST', PATHS.imports, 'all', async (call) => {
       if ((await readBody(call.request, 0)) === undefined) {
-        throw new RefusedRequest(apiError(400, 'bad_request', 'send no body here'));
+        throw new RefusedRequest(apiError(400, 'bad_request', 'this request must not have a body'));
       }
       return creation('import', undefined, call, context);
     }),

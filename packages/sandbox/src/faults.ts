@@ -27,7 +27,7 @@ export interface Exchange {
 export type RequestFault = (exchange: Exchange) => Promise<void>;
 
 export interface WorkFault {
-  /** Shown with the work at `/sandbox/`. */
+  /** Name of the fault, shown with the work at `/sandbox/`. */
   readonly action: string;
   /** Additional duration of the work, ms; Infinity: it never ends. */
   readonly longerMs?: number;

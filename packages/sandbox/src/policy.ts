@@ -31,7 +31,7 @@ const rule = v.strictObject({
   when: v.strictObject({ ...conditions, metadata: v.optional(v.record(v.string(), scalar)) }),
   label: v.optional(text),
   explanation: v.optional(v.string(), 'The rule matches.'),
-  /** Explanation of the label if the rule does not match. Without it, the label is then left out. */
+  /** Explanation of the label if the rule does not match. If absent, the label is then left out. */
   otherwise: v.optional(v.string()),
   score: v.optional(v.number(), 0),
   result: v.optional(text),
@@ -63,11 +63,11 @@ const policySchema = v.strictObject({
     default: v.optional(text, 'approved'),
     thresholds: v.optional(v.array(v.strictObject({ score: v.number(), result: text })), []),
     rules: v.optional(
-      v.pipe(v.array(rule), v.check(hasUniqueLabels, 'must have each label in one rule only')),
+      v.pipe(v.array(rule), v.check(hasUniqueLabels, 'must not use a label in more than one rule')),
       [],
     ),
   }),
-  /** An import with a record that matches one of these ends in FAILED. */
+  /** An import ends in FAILED if one of its records meets one of these conditions. */
   imports: section({ fail: v.optional(v.array(v.strictObject(conditions)), []) }),
   faults: v.optional(v.array(v.variant('action', [requestFault, workFault])), []),
 });

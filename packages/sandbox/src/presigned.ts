@@ -1,5 +1,5 @@
 /**
- * Presigned addresses with the parameters of AWS Signature Version 4. Signed are the method, the path,
+ * Presigned addresses with the parameters of AWS Signature Version 4. Signed parts: the method, the path,
  * all query parameters, the host and, for uploads, the Content-Type. The signature has the sandbox's own
  * form, because no other program creates or checks it.
  */

@@ -26,7 +26,7 @@ export interface SandboxOptions {
   readonly policy?: PolicyInput;
   /** Accepted API keys; at least one. */
   readonly apiKeys: readonly string[];
-  /** Default: by the policy's rates. */
+  /** Default: the faults in the policy, at its rates. */
   readonly faults?: Faults;
   /** Additional routes. */
   readonly routes?: readonly Route[];

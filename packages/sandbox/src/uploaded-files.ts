@@ -55,7 +55,7 @@ function csvRows(upload: Buffer): string[][] {
     return parse(upload, { bom: true });
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    // Only the code and the line, because the library's message quotes the content.
+    // Contains only the code and the line, because the library's message quotes the content.
     const line = typeof error.lines === 'number' ? ` at line ${error.lines}` : '';
     throw new InvalidUpload(`the upload is not valid CSV: ${error.code}${line}`);
   }

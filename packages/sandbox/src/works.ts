@@ -1,5 +1,5 @@
 /**
- * Batches and imports, called works, and their states (the second is PENDING or IN_PROGRESS):
+ * Batches and imports, called works, and their states. `at work` stands for PENDING or IN_PROGRESS:
  *
  *   WAITING_FOR_UPLOAD ──(storage event)──► at work ──(file read, time over)──► a final state
  */

@@ -91,7 +91,7 @@ function verdict(found: SourceSchema): Diagnosis {
     case 'absent':
       return warning(
         `the registry has no ${found.which}: producers use another name, or have not written anything yet`,
-        'none, if the newest records can be read',
+        'no action is needed if the newest records can be read',
       );
     case 'readable':
       return ok(`${found.which} can be read`);

@@ -29,7 +29,7 @@ export function checkCommand(program: Command, io: Io): void {
       '--sample <file>',
       'show the outcome of the event whose value is in this file; nothing is sent',
     )
-    .option('-p, --pipeline <name>', 'with --sample: pipeline; required when there are several')
+    .option('-p, --pipeline <name>', 'with --sample: the pipeline; required if there are several')
     .option('--key <text>', 'with --sample: key of the record')
     .option(
       '--header <name=value>',
@@ -79,7 +79,7 @@ function summary(file: string, config: Config): string {
 
 function header(text: string): readonly [string, string] {
   const at = text.indexOf('=');
-  if (at < 1) throw new InvalidArgumentError('A header is NAME=VALUE.');
+  if (at < 1) throw new InvalidArgumentError('A header must have the form NAME=VALUE.');
   return [text.slice(0, at), text.slice(at + 1)];
 }
 

@@ -36,7 +36,7 @@ const DESCRIPTIONS: Readonly<Record<ControlCommand, string>> = {
   pause:
     'Pauses a pipeline on all replicas and across restarts: no records are read or submitted. Batches that are under review are finished, and their decisions published.',
   drain:
-    'Drains a pipeline: no new records are read, and those in flight get their decisions, retries included. Exit code 0 proves that no job is live and that none begins until the pipeline is resumed.',
+    'Drains a pipeline: no new records are read, and records in flight get their decisions, including retries. Exit code 0 proves that no job is live and that none begins until the pipeline is resumed.',
   resume: 'Ends the pause or drain of a pipeline.',
 };
 
@@ -154,6 +154,6 @@ export function printableHold({ state, atMs, by, reason }: Hold): string {
 function limited(what: string, most: number): (text: string) => string {
   return (text) => {
     if (text !== '' && text.length <= most) return text;
-    throw new InvalidArgumentError(`${what} has 1 to ${most} characters.`);
+    throw new InvalidArgumentError(`${what} must have 1 to ${most} characters.`);
   };
 }

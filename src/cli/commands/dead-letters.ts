@@ -181,7 +181,7 @@ function replayText({ dryRun, to, counts, interrupted }: ReplayReport): string {
     dryRun && counts.replayed > 0
       ? 'Add --yes to replay; dead-letters list shows the letters.'
       : '',
-    interrupted ? 'Run it again to continue.' : '',
+    interrupted ? 'Run the command again to continue.' : '',
   ];
   return `${sentences.filter(Boolean).join(' ')}\n`;
 }

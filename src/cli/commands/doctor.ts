@@ -16,7 +16,7 @@ export function doctorCommand(program: Command, io: Io): void {
   toolOptions(
     program.command('doctor'),
     'only this pipeline, and its dependencies',
-    'docs/doctor.md, one for each check',
+    'one for each check: docs/doctor.md',
   )
     .summary('check everything to which a configuration refers')
     .description(

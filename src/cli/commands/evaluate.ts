@@ -163,6 +163,6 @@ function labelLines(name: string, against: AgainstReport | undefined): string[] 
   const { pipeline, withExpected, correct, evaluatedCorrect } = against;
   const shareOf = (count: number) => percent(count / withExpected);
   return [
-    `Of ${counted(withExpected, 'event')} with an expected result, ${name} has it for ${shareOf(evaluatedCorrect)} and ${pipeline} for ${shareOf(correct)}.`,
+    `Of ${counted(withExpected, 'event')} with an expected result, ${name} returned that result for ${shareOf(evaluatedCorrect)}, and ${pipeline} for ${shareOf(correct)}.`,
   ];
 }

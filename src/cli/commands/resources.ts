@@ -83,7 +83,10 @@ function getCommand(group: Command, io: Io, name: 'BATCH' | 'IMPORT' | 'DECISION
 /** Adds the options and the help that these commands share. @param examples command lines without the program's name */
 function serviceOptions(command: Command, ...examples: readonly string[]): void {
   configOption(command, 'configuration file; only its services are read')
-    .option('--service <name>', 'entry of `services`; default: `service`, or the only one')
+    .option(
+      '--service <name>',
+      'name of an entry of `services`; default: `service`, or the only entry',
+    )
     .option('-w, --wait', 'wait until it is finished; Ctrl-C stops waiting')
     .addOption(
       new Option('--timeout <duration>', 'maximum wait, such as 15m')

@@ -29,7 +29,7 @@ export function topicsCommand(program: Command, io: Io): void {
     )
     .option(
       '--partitions <n>',
-      'partitions of a new source topic; outputs get as many as the source',
+      'number of partitions of a new source topic; new outputs have the same number',
       wholeNumber('The number of partitions', 1, MAX_PARTITIONS),
       DEFAULT_PARTITIONS,
     )

@@ -23,7 +23,8 @@ export async function submit(
   file: string,
   flags: ServiceFlags,
 ): Promise<void> {
-  if (flags.type?.trim() === '') throw new CommandFailed('--type needs a type of content');
+  if (flags.type?.trim() === '')
+    throw new CommandFailed('--type must be the name of a content type');
   await runSession(io, flags, async (session) => {
     const id = await submitFile(session, resource, file);
     if (flags.wait !== true) {
@@ -34,7 +35,7 @@ export async function submit(
       return show(session, resource, await follow(session, resource, id));
     } catch (error) {
       const { message, code } = failureOf(error);
-      const fate = `${resource.kind} ${printable(id)} has its file: do not submit it again.`;
+      const fate = `${resource.kind} ${printable(id)} has received its file: do not submit it again.`;
       throw new CommandFailed(`${message}\n${fate}`, code === EXIT.usage ? EXIT.failure : code);
     }
   });
@@ -129,7 +130,7 @@ export async function follow<View extends ResourceView>(
   const limit = new AbortController();
   const cancel = systemClock.after(timeout, () =>
     limit.abort(
-      new CommandFailed(`${name} is not finished within --timeout: ${state}.`, EXIT.unfinished),
+      new CommandFailed(`${name} did not finish within --timeout: ${state}.`, EXIT.unfinished),
     ),
   );
   try {

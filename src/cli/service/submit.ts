@@ -116,7 +116,7 @@ async function upload(
     const mayHaveArrived = error instanceof ServiceError ? error.mayHaveArrived : wasComplete;
     const name = `${kind} ${printable(id)}`;
     const fate = mayHaveArrived
-      ? `It is unknown whether ${name} has its file. Check with "${kind} get" before you submit it again: WAITING_FOR_UPLOAD after some minutes means that nothing has arrived.`
+      ? `It is unknown whether ${name} has received its file. Check with "${kind} get" before you submit it again: WAITING_FOR_UPLOAD after some minutes means that nothing has arrived.`
       : `${name} has no file and will not be processed. Submit the file again.`;
     throw new CommandFailed(`${message}\n${fate}`, code);
   }

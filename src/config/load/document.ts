@@ -20,7 +20,7 @@ const MAX_ALIASES = 200;
 /** Remedies for mistakes that the parser would describe in terms of YAML's grammar. */
 const REMEDIES: Readonly<Record<string, string>> = {
   BLOCK_AS_IMPLICIT_KEY:
-    'a second "key: value" on one line: put it on a line of its own, or put quotes around a text with a colon',
+    'a second "key: value" on one line: put it on a line of its own, or put quotes around a string that contains a colon',
   BAD_INDENT: 'the indentation does not match the lines around it',
   MISSING_CHAR: 'a quote, a bracket, a comma or a colon is missing here or in the lines before',
 };

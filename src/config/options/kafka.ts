@@ -24,7 +24,7 @@ const tls = group(
     keyPassphrase: optional(secret('Passphrase of `key`, if it is encrypted.')),
     serverName: optional(
       text({
-        help: "Name that the brokers' certificates have instead of the host in `brokers`.",
+        help: "Name in the brokers' certificates, if it differs from the hosts in `brokers`.",
         allowed: 'a host name',
         pattern: /^[A-Za-z0-9]([A-Za-z0-9._-]{0,252})$/,
       }),
@@ -56,7 +56,7 @@ const oauth = group('Source of the tokens for oauthbearer (OAuth 2.0 client cred
       allowed: 'a string',
     }),
     'a mapping of strings',
-    (name) => (RESERVED.has(name) ? 'it has an option of its own, or is fixed' : undefined),
+    (name) => (RESERVED.has(name) ? 'it has its own option, or a fixed value' : undefined),
   ),
   extensions: mapOf(
     text({
@@ -68,7 +68,7 @@ const oauth = group('Source of the tokens for oauthbearer (OAuth 2.0 client cred
     (name) =>
       name !== 'auth' && /^[A-Za-z]+$/.test(name)
         ? undefined
-        : 'a name has letters only, and auth is reserved',
+        : 'a name must consist of letters, and auth is reserved',
   ),
   ca: certificates("Authorities that issued the token endpoint's certificate."),
 });
@@ -92,7 +92,7 @@ export const kafkaOptions = group('The Kafka cluster of the source, the journal 
   ),
   clientId: text({
     help: "Name of this client in the brokers' logs and quotas; members of the group append host and http.port.",
-    allowed: '1 to 200 of [A-Za-z0-9._-]',
+    allowed: '1 to 200 characters from [A-Za-z0-9._-]',
     fallback: 'content-review-connector',
     pattern: /^[A-Za-z0-9._-]{1,200}$/,
   }),

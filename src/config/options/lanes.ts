@@ -33,9 +33,9 @@ const PARTS = {
 };
 
 const lane = value<LaneOption>({
-  help: 'Lanes, so that urgent content does not wait for a backlog. An item belongs to the first lane whose types include its type or whose expression is true, and otherwise to the lane default. share: guaranteed part of memory and uploads, used by other lanes while it is idle; default has the rest. age: objective of the lane, in place of objective.age.',
+  help: 'Lanes, so that urgent content does not wait for a backlog. An item belongs to the first lane whose types include its type or whose expression is true, otherwise to the lane default. share: guaranteed part of memory and uploads, which other lanes may use while this lane is idle; the lane default has the rest. age: objective of the lane, in place of objective.age.',
   allowed:
-    '{types: [TYPE, …], when: EXPRESSION, share: 0.01 to 0.99, age: DURATION}; one of types and when is required, and share',
+    '{types: [TYPE, …], when: EXPRESSION, share: 0.01 to 0.99, age: DURATION}; share is required, and one of types and when',
   schema: partsSchema(PARTS),
   show: (parts) => shownParts(PARTS, parts),
   parse(raw, origin) {
@@ -52,9 +52,9 @@ const byName = mapOf(
   'lanes by name, such as {live: {types: [chat], share: 0.5}}',
   (name, others) => {
     if (!/^[a-z0-9][a-z0-9-]{0,31}$/.test(name))
-      return 'a name has 1 to 32 of a-z 0-9 -, beginning with a letter or digit';
+      return 'a name has 1 to 32 characters from [a-z0-9-], beginning with a letter or digit';
     if (name === DEFAULT_NAME) return 'this is the lane of the content that no other lane matches';
-    return others.size >= MAX_LANES ? `there can be ${MAX_LANES} lanes` : undefined;
+    return others.size >= MAX_LANES ? `there can be at most ${MAX_LANES} lanes` : undefined;
   },
 );
 

@@ -37,7 +37,7 @@ export const mappingOptions = group(
       parse(raw, origin) {
         const { field, constant, map, otherwise } = members(raw, TYPE_PARTS, origin);
         if ((field === undefined) === (constant === undefined))
-          throw new OptionRefusal('exactly one of field and constant');
+          throw new OptionRefusal('exactly one of field and constant is required');
         if (constant !== undefined && (map ?? otherwise) !== undefined)
           throw new OptionRefusal('map and otherwise require field');
         if (map === undefined && otherwise !== undefined)

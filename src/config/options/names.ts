@@ -4,7 +4,7 @@ import { text } from '../values.ts';
 
 /** Rule for names of pipelines and services. */
 export const NAME = {
-  allowed: '1 to 63 of a-z 0-9 -, beginning with a letter or digit',
+  allowed: '1 to 63 characters from [a-z0-9-], beginning with a letter or digit',
   pattern: /^[a-z0-9][a-z0-9-]{0,62}$/,
 };
 
@@ -12,7 +12,7 @@ export const NAME = {
 export function topic(help: string): Value<string, ''> {
   return text({
     help,
-    allowed: '1 to 249 of [A-Za-z0-9._-]',
+    allowed: '1 to 249 characters from [A-Za-z0-9._-]',
     pattern: /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}$/,
   });
 }

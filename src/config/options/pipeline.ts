@@ -48,7 +48,7 @@ const output = group('Decisions.', {
   ),
 });
 
-const review = group('How batches are followed at the service, and how failures are handled.', {
+const review = group('Polling of batches at the service, and handling of failures.', {
   poll: duration(
     'Maximum wait between two status requests for a batch. The first wait is half a second.',
     '15s',
@@ -65,19 +65,19 @@ const review = group('How batches are followed at the service, and how failures 
     ['pause', 'dead-letter'],
   ),
   pause: duration(
-    'Pause of a content type after a rejection or five consecutive failed batches, and of calls after a rejected API key. Then one batch is tried.',
+    'Pause of a content type after a rejection or five consecutive failed batches, and of calls after a rejected API key. After the pause, one batch is tried.',
     '30s',
     '100ms',
     '1d',
   ),
   grace: duration(
-    'Maximum time for which the service may miss an upload, or report a batch or decision as unknown (404, 410). Then a new batch replaces it, or the lookup ends.',
+    'Maximum time for which the service may miss an upload, or report a batch or decision as unknown (404, 410). After that, the records are submitted in a new batch, or the lookup ends.',
     '10m',
     '1s',
     '1d',
   ),
   attempts: integer(
-    'Attempts at an item before its batch is halved, or the item ends as onFailure specifies.',
+    'Number of attempts before the batch of an item is halved, or the item ends as onFailure specifies.',
     3,
     1,
     20,
@@ -92,7 +92,7 @@ const review = group('How batches are followed at the service, and how failures 
       allowed: 'the name of a column',
       check: (name) =>
         /^(content|status|labels|expected result|connector_ref)$|\p{Cc}/iu.test(name.trim())
-          ? 'that column has another meaning'
+          ? 'a column of this name has another meaning'
           : undefined,
     }),
   ),
@@ -147,11 +147,11 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
     ...NAME,
   }),
   kind: choice(
-    'review: content in batches, and decisions. import: JSON Lines files, and receipts. lookup: ids, and their decisions.',
+    'review: submits content in batches, publishes decisions. import: submits JSON Lines files, publishes receipts. lookup: retrieves decisions by id, publishes them.',
     ['review', 'import', 'lookup'],
   ),
   service: text({
-    help: 'Name of an entry of `services`. default: the service of `service`.',
+    help: 'Name of an entry of `services`, or `default` for `service`.',
     fallback: DEFAULT_SERVICE,
     ...NAME,
   }),

@@ -80,7 +80,7 @@ export const serviceOptions = group('The Content Review Service.', {
   ),
   concurrency: group('Maximum concurrency over all pipelines of the service.', {
     requests: integer('Calls to baseUrl.', 16, 1, 1_000),
-    transfers: integer('Uploads to one host, and as many downloads.', 4, 1, 1_000),
+    transfers: integer('Uploads to one host. Downloads have the same limit.', 4, 1, 1_000),
   }),
   allowHttp: several(
     text({
@@ -102,7 +102,8 @@ export const namedServices: Named<typeof serviceOptions> = {
   fallback: {},
   item: serviceOptions,
   checkName(name) {
-    if (name === DEFAULT_SERVICE) return 'this name stands for the group service: choose another';
+    if (name === DEFAULT_SERVICE)
+      return 'this name refers to the option service: choose another name';
     return NAME.pattern.test(name) ? undefined : `a name has ${NAME.allowed}`;
   },
 };
@@ -112,7 +113,7 @@ function headers(help: string): Value<Readonly<Record<string, Secret>>, ''> {
   return mapOf(
     {
       ...header,
-      allowed: 'a text, {env: NAME} or {file: PATH}',
+      allowed: 'a string, {env: NAME} or {file: PATH}',
       schema: { anyOf: [header.schema, { type: ['number', 'boolean'] }] },
       parse(raw, origin) {
         const isPlain = typeof raw === 'number' || typeof raw === 'boolean';
@@ -122,7 +123,7 @@ function headers(help: string): Value<Readonly<Record<string, Secret>>, ''> {
         return found;
       },
     },
-    'a mapping of header names to texts, {env: NAME} or {file: PATH}',
+    'a mapping of header names to strings, {env: NAME} or {file: PATH}',
     (name, others) =>
       others.has(name.toLowerCase()) ? 'duplicate name' : problemWithExtraHeader(name),
   );

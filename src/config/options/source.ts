@@ -32,7 +32,7 @@ export const sourceOptions = group('Records to read, and how to interpret them.'
   mapping: mappingOptions,
   filter: filterOption,
   sample: percentage(
-    'Share of the keys whose records are processed, by a hash of the key (mapping.md). Others are skipped and counted.',
+    'Share of the keys whose records are processed, by a hash of the key (mapping.md). Other records are skipped and counted.',
     '100 %',
   ),
   maxContent: bytes(

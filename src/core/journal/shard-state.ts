@@ -228,5 +228,7 @@ export class ShardState {
 
 function takeFrom({ record, left }: LiveJob, partition: number, offset: number): void {
   if (!left.delete(partition, offset))
-    throw new Error(`record ${partition}:${offset} is not left in job ${record.id}`);
+    throw new Error(
+      `record ${partition}:${offset} is not among the remaining records of job ${record.id}`,
+    );
 }

@@ -148,12 +148,16 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     job: {
       failure: 'batch_failed',
       ...HALVED,
-      message: 'the service failed on it repeatedly, even when it was submitted alone',
+      message: 'the service failed on this item repeatedly, even when it was submitted alone',
     },
   },
   {
     event: 'batch CANCELLED',
-    job: { failure: 'batch_cancelled', ...HALVED, message: 'the service cancelled it repeatedly' },
+    job: {
+      failure: 'batch_cancelled',
+      ...HALVED,
+      message: 'the service cancelled the batch of this item repeatedly',
+    },
   },
   {
     event: 'batch unknown to the service',
@@ -170,7 +174,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
       again: 'never',
       halved: false,
       pausesType: 'none',
-      message: 'the service did not finish it in time',
+      message: 'the service did not finish this item in time',
     },
   },
   {

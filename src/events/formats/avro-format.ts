@@ -53,7 +53,7 @@ export function readAvroValue(value: Buffer, start: number, write: WriteAvro): R
   return binaryEvent('Avro', value.length, (out) => {
     const bytes = new ByteReader(value, start);
     write(bytes, out);
-    if (bytes.left > 0) throw new MalformedError('bytes are left over');
+    if (bytes.left > 0) throw new MalformedError('bytes are left over after the value');
   });
 }
 

@@ -251,7 +251,7 @@ const json = (value: string): Buffer => Buffer.from(JSON.stringify(value));
 function choice<T>(of: readonly T[], index: number, what: string): T {
   const chosen = of[index];
   if (chosen === undefined)
-    throw new MalformedError(`the data has the number of ${what} that is not in the schema`);
+    throw new MalformedError(`the data refers to ${what} that is not in the schema`);
   return chosen;
 }
 

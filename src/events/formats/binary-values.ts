@@ -69,7 +69,7 @@ function yearText(year: number): string {
  */
 export function timeOfDayText(units: number | bigint, digits: number): string {
   if (!(units >= 0 && units < DAY_SECONDS * 10 ** digits))
-    throw new MalformedError('a time of day is not within a day');
+    throw new MalformedError('a time of day is out of range');
   return timeText(Number(units), digits);
 }
 

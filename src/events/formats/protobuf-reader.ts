@@ -76,7 +76,7 @@ export class CountingReader extends protobuf.BufferReader {
 
   #count(bytes: number): void {
     this.#left -= bytes;
-    if (this.#left < 0) throw new MalformedError('it has too many fields and numbers');
+    if (this.#left < 0) throw new MalformedError('the message has too many fields and numbers');
   }
 }
 

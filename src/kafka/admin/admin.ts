@@ -117,7 +117,7 @@ export class KafkaAdmin implements ClusterAdmin {
     const visible = async (cluster: KafkaCluster) => {
       const partitions = await partitionsOf(cluster, topic);
       if (partitions?.every(({ leader }) => leader >= 0) !== true)
-        throw Object.assign(new Error('it has no leaders yet'), { retriable: true });
+        throw Object.assign(new Error('the topic has no leaders yet'), { retriable: true });
     };
     await this.#connection.request(`find the new topic ${topic}`, access, visible, {
       patienceMs: VISIBLE_PATIENCE_MS,

@@ -336,7 +336,7 @@ export class ConsumerSession {
     } catch (error) {
       const { message, stack } = error as Error;
       const reason = `the shard worker failed: ${message}`;
-      this.#logger.error({ error: reason, ...place, stack }, 'a Kafka callback threw');
+      this.#logger.error({ error: reason, ...place, stack }, 'a Kafka callback threw an error');
       this.#end(reason, Object.assign(new Error(reason), place));
     }
   }

@@ -55,7 +55,7 @@ export class KafkaShardGroup implements ShardGroup {
   }
 
   async start(listener: GroupListener): Promise<void> {
-    if (this.#listener !== undefined) throw new Error('this group was started before');
+    if (this.#listener !== undefined) throw new Error('this group was already started');
     this.#listener = listener;
     this.#startBeforeMs = performance.now() + START_PATIENCE_MS;
     try {

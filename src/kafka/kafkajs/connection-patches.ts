@@ -44,7 +44,7 @@ interface AnyBrokerPool {
 }
 
 /** Message of a socket that was closed before it opened. */
-const GIVEN_UP = 'given up before it was open';
+const GIVEN_UP = 'closed before it was open';
 /** Socket events whose handlers in kafkajs change the connection, even if the connection has a new socket by then. */
 const HANDLED = ['data', 'end', 'error', 'timeout'];
 /** Share of a session's lifetime after which a connection logs in again. Java's clients use 85 to 95 %. */

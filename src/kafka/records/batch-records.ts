@@ -107,7 +107,7 @@ export class BatchRecords implements Disposable {
       const ahead = bytes.join(LENGTH_BYTES);
       if (ahead === 0)
         throw new MalformedError(
-          `${this.#missing} of its ${this.#batch.header.count} records are missing`,
+          `${this.#missing} of the ${this.#batch.header.count} records of the batch are missing`,
         );
       reader.reset(bytes.head, bytes.at, bytes.at + ahead);
       const length = reader.varint();
@@ -146,7 +146,7 @@ export class BatchRecords implements Disposable {
   /** @throws Error if nothing of the batch can be unpacked */
   #unpack(pieceBytes: number): UnpackedBytes {
     const { codec, count, end, start } = this.#batch.header;
-    if (count < 0) throw new MalformedError(`it declares ${count} records`);
+    if (count < 0) throw new MalformedError(`the batch declares ${count} records`);
     const packed = this.#bytes.subarray(start + RECORDS_AT, end);
     const maxBytes = codec === 0 ? packed.length : this.#limits.maxBatchUnpackedBytes;
     return new UnpackedBytes(unpack(codec, packed, pieceBytes), maxBytes);
@@ -182,7 +182,8 @@ export class BatchRecords implements Disposable {
   }
 
   #pass(offset: number): void {
-    if (offset >= this.#batch.to) throw new MalformedError(`offset ${offset} lies beyond its end`);
+    if (offset >= this.#batch.to)
+      throw new MalformedError(`offset ${offset} is beyond the end of the batch`);
     this.#missing--;
   }
 }

@@ -107,7 +107,7 @@ export class UnpackedBytes {
     this.#unpacked += stretch.length;
     if (this.#unpacked > this.#maxBytes) {
       this.close();
-      throw new Error(`it unpacks to more than ${this.#maxBytes} bytes`);
+      throw new Error(`the batch unpacks to more than ${this.#maxBytes} bytes`);
     }
     this.#length += stretch.length;
     this.#rest.push(stretch);

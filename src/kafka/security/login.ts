@@ -71,12 +71,12 @@ async function proveScram(login: PasswordLogin, send: Send): Promise<void> {
   const [, serverNonce, salt, rounds] =
     /^r=([^,]+),s=([A-Za-z0-9+/=]+),i=(\d{1,15})(?:,|$)/.exec(challenge) ?? [];
   if (serverNonce === undefined || salt === undefined)
-    throw new Error('its response is not a SCRAM challenge');
+    throw new Error('the response is not a SCRAM challenge');
   if (!serverNonce.startsWith(nonce))
-    throw new Error('its nonce does not begin with the client nonce');
+    throw new Error("the broker's nonce does not begin with the client's nonce");
   if (Number(rounds) < MIN_ROUNDS || Number(rounds) > MAX_ROUNDS)
     throw new Error(
-      `it requires ${rounds} rounds of hashing, which is not between ${MIN_ROUNDS} and ${MAX_ROUNDS}`,
+      `the broker requires ${rounds} rounds of hashing, which is not between ${MIN_ROUNDS} and ${MAX_ROUNDS}`,
     );
 
   const clientHash = createHash(hash);
@@ -96,7 +96,7 @@ async function proveScram(login: PasswordLogin, send: Send): Promise<void> {
   const answer = await send(`${last},p=${Buffer.from(proof).toString('base64')}`);
   const expected = hmac(hmac(salted, 'Server Key'), transcript).toString('base64');
   if (answer.split(',')[0] !== `v=${expected}`)
-    throw new Error('its signature does not match the password');
+    throw new Error("the broker's signature does not match the password");
 }
 
 /**

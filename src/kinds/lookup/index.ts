@@ -154,7 +154,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
       found = { id: known, atMs: options.monotonic() };
     } catch (error) {
       if (!(error instanceof ServiceError) || !isWithout(error)) throw error;
-      throw error.restated(`${error.message}. That decision was found before`);
+      throw error.restated(`${error.message}. The service returned that decision before`);
     }
   }
 

@@ -55,7 +55,7 @@ export class TypeLimit {
     const remedy = 'list the types in source.types';
     this.#logger.warn(
       { types: size, limit: this.#most, remedy },
-      'content types are near their limit',
+      'the number of content types is near its limit',
     );
   }
 }

@@ -136,7 +136,7 @@ export class ShardWorker {
 
   /** Aborts uploads that are still in flight. */
   abandonUploads(): void {
-    this.#uploadAbort.abort(new ShardLostError('the connector stops'));
+    this.#uploadAbort.abort(new ShardLostError('the connector is stopping'));
   }
 
   /** The owned shard, for reading only. undefined if the worker is not the owner. */

@@ -63,7 +63,7 @@ interface Reason {
 export const REASONS: Readonly<Record<string, Reason>> = {
   kafka: {
     title: 'Kafka is slow',
-    text: 'A request, a claim or a confirmed membership takes seconds, or a partition has no leader.',
+    text: 'A request, a claim or the confirmation of a membership takes seconds, or a partition has no leader.',
     runbook: 'ContentReviewNotReady',
   },
   service: {
@@ -88,7 +88,7 @@ export const REASONS: Readonly<Record<string, Reason>> = {
   },
   paused: {
     title: 'Held by an operator',
-    text: 'The resume command continues it.',
+    text: 'Run the resume command to continue.',
     runbook: 'ContentReviewPaused',
   },
   in_flight: {
@@ -153,7 +153,7 @@ function causesOf(facts: Facts): readonly Cause[] {
   if (view.control !== null) {
     const { state, by, reason, sinceMs } = view.control;
     const title = `The pipeline is ${state === 'draining' ? 'being drained' : state}`;
-    const text = `By ${by}${reason === null ? '' : `: ${reason}`}. The resume command continues it.`;
+    const text = `By ${by}${reason === null ? '' : `: ${reason}`}. Run the resume command to continue.`;
     add('paused', { level: 'warn', title, text, sinceMs });
   }
   // While a probe is under review, there is no wait for the blocked type, but the type is still blocked.

@@ -62,7 +62,9 @@ function sampleCheck({ engine, inspection, decoder }: PipelineParts): DoctorChec
 
       const all = accepted + skipped.total + deadLetters.total;
       if (all === 0)
-        return ok(outside === 0 ? 'no records yet' : `none of ${outside} is in the sample`);
+        return ok(
+          outside === 0 ? 'no records yet' : `none of the ${outside} records is in the sample`,
+        );
       const found = `${accepted} of ${all} would be ${ACCEPTED[decoder.name] ?? 'accepted'}${textOf(skipped, 'skipped')}${textOf(deadLetters, deadLetters.total === 1 ? 'dead letter' : 'dead letters')}`;
       return judged(found, all, skipped.total, deadLetters.total);
     },

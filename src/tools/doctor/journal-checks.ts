@@ -114,7 +114,7 @@ function positionProblem(position: PartitionPosition): Diagnosis | false {
   if (resetPending && watermark !== null)
     return warning(
       `${at}: offset ${committed} was set externally: the next claim of its shard starts there, not at ${watermark}`,
-      'none, if the reset was intended',
+      'no action is needed if the reset was intended',
     );
   if (watermark !== null && watermark > end)
     return failed(

@@ -142,7 +142,7 @@ export class ReplayPositions {
     if (Buffer.byteLength(metadata) > MAX_METADATA_BYTES)
       throw new InspectError(
         'refused',
-        `the selected dead letters of partition ${partition} are too scattered for the metadata of one offset: replay larger selections (only --reason, or no filter at all), and raise max.message.bytes of the target if it refuses those between them`,
+        `the selected dead letters of partition ${partition} are too scattered for the metadata of one offset: select more of them (only --reason, or no filter), and raise max.message.bytes of the target topic if the records between them exceed it`,
       );
     return metadata;
   }

@@ -57,7 +57,7 @@ describe('batch submit', { timeout: 600_000 }, () => {
       [[service.path('.'), '-t', 'post'], /is not a regular file\. Nothing was sent/],
       [[service.file('empty.csv', ''), '-t', 'post'], /is empty\. Nothing was sent/],
       [[file], /required option '-t, --type <type>' not specified/],
-      [[file, '-t', ' '], /--type needs a type/],
+      [[file, '-t', ' '], /--type must be the name of a content type/],
       [[file, '-t', 'post', '--wait', '--timeout', '5'], /needs a unit/],
     ];
     for (const [args, message] of cases) {
@@ -113,7 +113,7 @@ describe('batch submit', { timeout: 600_000 }, () => {
     assert.equal(code, EXIT.unfinished);
     assert.match(
       err,
-      /batch \S{36} is not finished within --timeout: (?:PENDING|no response yet)[^.]*\.\nbatch \S{36} has its file: do not submit it again\.\n$/,
+      /batch \S{36} did not finish within --timeout: (?:PENDING|no response yet)[^.]*\.\nbatch \S{36} has received its file: do not submit it again\.\n$/,
     );
   });
 
@@ -125,7 +125,7 @@ describe('batch submit', { timeout: 600_000 }, () => {
     assert.equal(code, EXIT.unreachable);
     assert.match(
       err,
-      /It is unknown whether batch \S{36} has its file\. Check with "batch get" before you submit it again/,
+      /It is unknown whether batch \S{36} has received its file\. Check with "batch get" before you submit it again/,
     );
     assert.equal(service.sandbox.batches().length, 1);
   });
@@ -153,7 +153,7 @@ describe('batch submit', { timeout: 600_000 }, () => {
       assert.match(
         lost.err,
         new RegExp(
-          `get_batch at \\S+ responded with ${status}.*\\nbatch \\S{36} has its file: do not submit it again\\.\\n$`,
+          `get_batch at \\S+ responded with ${status}.*\\nbatch \\S{36} has received its file: do not submit it again\\.\\n$`,
         ),
       );
     }

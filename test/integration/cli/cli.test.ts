@@ -52,7 +52,7 @@ describe('the command line as a process', TIMEOUT, () => {
         ['run', '--config', 'x', '--confg', 'y'],
         /unknown option '--confg'\n\(Did you mean --config\?\)/,
       ],
-      [['sandbox', '--port', '70000'], /A port is a whole number from 0 to 65535/],
+      [['sandbox', '--port', '70000'], /A port must be a whole number from 0 to 65535/],
     ] as const) {
       const { code, out, err } = await runCliProcess(args);
       assert.equal(code, EXIT.usage, args.join(' '));

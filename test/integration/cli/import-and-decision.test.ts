@@ -42,7 +42,7 @@ describe('import', { timeout: 600_000 }, () => {
     assert.equal((await service.run('import', 'submit', file, '--wait')).code, EXIT.problems);
     const stuck = await service.run('import', 'submit', file, '--wait', '--timeout', '50ms');
     assert.equal(stuck.code, EXIT.unfinished);
-    assert.match(stuck.err, /import \S{36} has its file: do not submit it again\.\n$/);
+    assert.match(stuck.err, /import \S{36} has received its file: do not submit it again\.\n$/);
     const unknown = await service.run('import', 'get', 'nope');
     assert.equal(unknown.code, EXIT.usage);
     assert.match(unknown.err, /get_import at \S+ responded with 404/);

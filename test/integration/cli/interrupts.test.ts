@@ -52,7 +52,10 @@ describe('Ctrl-C', { timeout: 600_000 }, () => {
     child.kill('SIGINT');
     const { code, out, err } = await ended;
     assert.deepEqual([code, out], [EXIT.interrupted, '']);
-    assert.match(err, /Interrupted\.\nbatch \S{36} has its file: do not submit it again\.\n$/);
+    assert.match(
+      err,
+      /Interrupted\.\nbatch \S{36} has received its file: do not submit it again\.\n$/,
+    );
     assert.equal(service.sandbox.batches().length, 1);
   });
 

@@ -94,7 +94,7 @@ test('SIGTERM ends a busy replica within 5 seconds, and the other replica takes 
     `exit after ${ms.toFixed(0)} ms with ${pending} reviews pending; taken over after ${takenMs.toFixed(0)} ms`,
   );
   assert.equal(code, 0, ended(first));
-  await second.logged('first transfer to this host: service.transfer.hosts can limit it');
+  await second.logged('first transfer to this host: service.transfer.hosts can restrict the hosts');
   assert.equal(await second.metric('objective_in_time_ratio'), 0.99);
   assert.ok(ms < SHUTDOWN_MS, `${ms} ms`);
   assert.ok(takenMs < SHUTDOWN_MS, `the other replica had the shards after ${takenMs} ms`);

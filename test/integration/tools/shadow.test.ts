@@ -150,7 +150,7 @@ test('evaluate --against prints the difference of the two policies', async () =>
   assert.ok(
     out.includes(
       `${share(agreeing)} of ${drafts.size} decisions agree with live.
-Of ${drafts.size} events with an expected result, draft has it for ${share(correct.draft)} and live for ${share(correct.live)}.
+Of ${drafts.size} events with an expected result, draft returned that result for ${share(correct.draft)}, and live for ${share(correct.live)}.
 `,
     ),
     out,

@@ -50,7 +50,7 @@ export const ODD_TIMESTAMPS = [
 const XERIAL_HEADER_BYTES = 16;
 const GARBAGE = Buffer.from('trailing garbage');
 
-/** Bodies that brokers and Java's consumer accept, but some readers refuse (test/integration/dev/raw-producer.test.ts). */
+/** Bodies that brokers and Java's consumer accept,but some readers refuse. */
 export const MALFORMED_BODIES: Readonly<Record<string, Omit<RawBatch, 'records'>>> = {
   'gzip with trailing garbage': {
     codec: 'gzip',

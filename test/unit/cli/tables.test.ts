@@ -47,8 +47,8 @@ test('a time is written in ISO 8601 or as an age', () => {
 
 test('an unknown reason is refused, and the error lists the known reasons', () => {
   assert.deepEqual(several(letterReason)('not_json', ['no_type']), ['no_type', 'not_json']);
-  assert.throws(() => letterReason('not-jsn'), /Reasons are .*not_json/);
-  assert.throws(() => letterReason('whatever'), /Reasons are null_value, not_json, /);
+  assert.throws(() => letterReason('not-jsn'), /The reason must be one of .*not_json/);
+  assert.throws(() => letterReason('whatever'), /The reason must be one of null_value, not_json, /);
 });
 
 test('foreign text cannot control the terminal', () => {

@@ -11,7 +11,7 @@ pipelines: [{name: posts, kind: ${kind}, source: {topic: events, ${source}}}]
 
 test('a review of plain text requires a type that is not a field of the value', () => {
   assert.deepEqual(problemsOf(withSource('format: text')), [
-    "pipelines[0].source.mapping.type: a text has no fields: write {constant: TYPE}, or {field: header('NAME')}",
+    "pipelines[0].source.mapping.type: text has no fields: write {constant: TYPE}, or {field: header('NAME')}",
   ]);
   assert.ok(parse(withSource('format: text, mapping: {type: {constant: post}}')));
   assert.ok(parse(withSource(`format: text, mapping: {type: {field: "header('type')"}}`)));

@@ -160,12 +160,12 @@ describe('kafka.tls and kafka.sasl', () => {
     [
       'a parameter that has its own option',
       `tls: {enabled: true}, sasl: {mechanism: oauthbearer, ${OAUTH}, parameters: {scope: x}}}`,
-      [/oauth\.parameters: .*scope: it has an option of its own/],
+      [/oauth\.parameters: .*scope: it has its own option/],
     ],
     [
       'an extension that would become the token',
       `tls: {enabled: true}, sasl: {mechanism: oauthbearer, ${OAUTH}, extensions: {auth: x}}}`,
-      [/oauth\.extensions: .*auth: a name has letters only, and auth is reserved/],
+      [/oauth\.extensions: .*auth: a name must consist of letters, and auth is reserved/],
     ],
   ];
   for (const [what, kafka, expected] of wrong)

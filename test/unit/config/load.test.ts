@@ -162,7 +162,7 @@ htpp: {}
         [
           5,
           'pipelines[0].name',
-          '"Posts!" is not allowed; expected 1 to 63 of a-z 0-9 -, beginning with a letter or digit',
+          '"Posts!" is not allowed; expected 1 to 63 characters from [a-z0-9-], beginning with a letter or digit',
         ],
         [
           7,
@@ -172,7 +172,7 @@ htpp: {}
         [
           7,
           'pipelines[0].batch.maxBytes',
-          '"8MB" is not allowed; expected a size from 1KiB to 512MiB, such as 8MiB (units B, KiB, MiB, GiB) (the unit is written MiB)',
+          '"8MB" is not allowed; expected a size from 1KiB to 512MiB, such as 8MiB (units B, KiB, MiB, GiB) (the unit must be written MiB)',
         ],
         [
           7,
@@ -278,7 +278,7 @@ htpp: {}
     [
       'a result column that has another meaning',
       MINIMAL.replace('topic: events', 'topic: events}, review: {resultColumn: labels'),
-      /that column has another meaning/,
+      /a column of this name has another meaning/,
     ],
   ] as const) {
     it(`is refused for ${what}`, () => {

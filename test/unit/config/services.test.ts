@@ -147,17 +147,17 @@ describe('services that cannot be used', () => {
       ],
     ],
     [
-      'a name that stands for the group service',
+      'a name that refers to the option service',
       `services: {default: {baseUrl: "https://a", apiKey: k}}`,
       [''],
-      ['services.default: this name stands for the group service: choose another'],
+      ['services.default: this name refers to the option service: choose another name'],
     ],
     [
       'an invalid name',
       `${ONE}\nservices: {A.b: {baseUrl: "https://a", apiKey: k}}`,
       ['', 'a-b'],
       [
-        'services["A.b"]: a name has 1 to 63 of a-z 0-9 -, beginning with a letter or digit',
+        'services["A.b"]: a name has 1 to 63 characters from [a-z0-9-], beginning with a letter or digit',
         'pipelines[1].service: there is no service a-b: did you mean A.b?',
       ],
     ],

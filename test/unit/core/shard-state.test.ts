@@ -51,7 +51,7 @@ test('a record that is no longer in a job is neither settled nor moved', () => {
   const job = submit('one', [1, 2]);
   state.settle(job, columnsOf([at(1)]));
   for (const offset of [1, 3]) {
-    const message = new RegExp(`record 0:${offset} is not left in job one`);
+    const message = new RegExp(`record 0:${offset} is not among the remaining records of job one`);
     assert.throws(() => state.settle(job, columnsOf([at(offset)])), message);
     const records = new BatchRecords([at(offset)]);
     assert.throws(() => state.move(job, jobOf('next', records), records), message);

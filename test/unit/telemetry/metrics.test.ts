@@ -170,7 +170,7 @@ it('an observation counts once unless a positive integer count is given', async 
   for (const times of [0, -1, 0.5, Number.NaN])
     assert.throws(
       () => metrics.observe('event_to_decision_seconds', labels, 1, times),
-      /nothing is observed/,
+      /is not a number of observations/,
     );
 });
 

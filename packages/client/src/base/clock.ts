@@ -18,7 +18,7 @@ export interface Clock {
 }
 
 export interface Random {
-  /** Returns a number that is uniform in [0, 1). */
+  /** Returns a random number, uniformly distributed in [0, 1). */
   next(): number;
   /** Returns a new unique id (for jobs and claims). */
   id(): string;

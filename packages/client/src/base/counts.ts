@@ -14,7 +14,7 @@ export class Counts extends Map<string, number> {
   }
 }
 
-/** Accepts only the first `max` valid names. It is limited, because names come from outside. */
+/** Accepts only the first `max` valid names. The number is limited, because names come from outside. */
 export class FirstNames {
   readonly #max: number;
   readonly #isName: (text: string) => boolean;

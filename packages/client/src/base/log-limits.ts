@@ -2,7 +2,7 @@
 
 const EVERY_MS = 300_000;
 
-/** Allows each key once, for at most `most` keys. It is limited, because keys may come from untrusted input. */
+/** Allows each key once, for at most `most` keys. The number is limited, because keys may come from untrusted input. */
 export class LogOnce {
   readonly #logged = new Set<string>();
   readonly #most: number;

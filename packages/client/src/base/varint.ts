@@ -70,7 +70,7 @@ export function varintSize(value: number): number {
 // Bounds-checked reader of zigzag varints and length-prefixed bytes. Uses arithmetic instead of bit
 // operators.
 
-/** Empty buffer, shared because each would need more memory than a small batch. */
+/** Empty buffer, shared because a new empty buffer would need more memory than a small batch. */
 export const NO_BYTES: Buffer = Buffer.alloc(0);
 
 /** Error for malformed binary data. Its message never contains content. */

@@ -116,11 +116,11 @@ function attempt<R>(work: () => R): R | Error {
 /** Accepts only regular files. A pipe could be read only once, and would block the next read. */
 function problemWith(state: Stats | Error | undefined): Error | undefined {
   if (state === undefined || state instanceof Error) return state;
-  if (state.isDirectory()) return new Error('it is a directory');
-  if (!state.isFile()) return new Error('it is not a regular file');
+  if (state.isDirectory()) return new Error('the path is a directory');
+  if (!state.isFile()) return new Error('the path is not a regular file');
   return state.size <= MAX_BYTES
     ? undefined
-    : new Error(`it has ${state.size} bytes; at most ${MAX_BYTES} are read`);
+    : new Error(`the file has ${state.size} bytes, but at most ${MAX_BYTES} are allowed`);
 }
 
 const versionOf = (states: readonly (Stats | Error)[], extra: string): string =>

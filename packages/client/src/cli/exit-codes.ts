@@ -20,8 +20,8 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   refused: 'a topic, journal, schema, login, certificate or permission is missing or misconfigured',
   problems: 'completed, but found problems or failures, which the output lists',
   unfinished:
-    'batch, import, decision: not finished yet; pause, drain, resume: written, but not reached',
-  interrupted: 'ended by a signal; run: by a second one, at once',
+    'batch, import, decision: not finished yet; pause, drain, resume: written, but not in effect yet',
+  interrupted: 'ended by a signal; run: ended at once by a second signal',
 };
 
 /** Returns the table of exit codes for `--help`. */

@@ -12,7 +12,10 @@ import type { ProxyFor } from './proxy.ts';
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 /** Maximum size of all response headers together. Storages send a few hundred bytes. */
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Maximum bytes of an unwanted body to read so that its connection can be reused. For a longer one, it is closed. */
+/**
+ * Maximum bytes of an unwanted body to read so that its connection can be reused. A longer body
+ * closes the connection.
+ */
 const MAX_DISCARDED_BYTES = 64 * 1024;
 
 export interface HttpTimeouts {
@@ -163,7 +166,8 @@ export class HttpPool {
       origin: proxy.url.origin,
       path: url.origin + path,
       headers: { ...headers, host: url.host, ...proxyHeaders(proxy) },
-      // One name for all requests, because undici would open a new connection for a different one.
+      // One name for all requests, because undici would open a new connection for each different
+      // name.
       servername: proxy.url.hostname,
     };
   }

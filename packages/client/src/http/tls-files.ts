@@ -27,7 +27,7 @@ export function tlsContext(files: TlsFiles | undefined): TlsContext | undefined 
   const paths = [...ca, certificate, key].filter((path) => path !== undefined);
   if (paths.length === 0) return undefined;
   if ((certificate === undefined) !== (key === undefined))
-    throw new TypeError('certificate and key go together: one is missing');
+    throw new TypeError('certificate and key must be set together: one is missing');
   const context = new WatchedFiles(paths, (textOf) => tlsParts(files, textOf).context);
   try {
     context.readNow();
@@ -93,12 +93,12 @@ function certificatesIn(text: string): X509Certificate[] {
   const parts = text.match(PART) ?? [];
   if (parts.length === 0) throw new Error('it contains no PEM certificate');
   if (parts.length !== text.match(BEGIN)?.length)
-    throw new Error('its last certificate is cut off');
+    throw new Error('the last certificate in it is cut off');
   return parts.map((part, index) => {
     try {
       return new X509Certificate(part);
     } catch {
-      throw new Error(`its certificate ${index + 1} is broken`);
+      throw new Error(`certificate ${index + 1} in it is broken`);
     }
   });
 }

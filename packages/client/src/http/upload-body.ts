@@ -10,7 +10,7 @@ export interface StreamBody {
 
 export type UploadBody = Buffer | StreamBody;
 
-/** Size of the tail of a longer body. The tail is copied. */
+/** Size of the tail of a body above COPIED_BYTES. Of such a body, only the tail is copied. */
 const TAIL_BYTES = 16 * 1024;
 /**
  * Maximum size of a body that is copied completely once it has a connection. In a longer body, the
@@ -29,7 +29,7 @@ export class BodySource {
   /** @throws RangeError if the length is not a non-negative safe integer */
   constructor(body: UploadBody) {
     if (!Number.isSafeInteger(body.length) || body.length < 0) {
-      throw new RangeError('the length of an upload must be known');
+      throw new RangeError('the length of an upload must be a non-negative safe integer');
     }
     this.#body = body;
     this.length = body.length;
@@ -39,8 +39,8 @@ export class BodySource {
    * Returns the body from its beginning, and closes the previous one.
    *
    * A storage may respond before it has read the whole body, and the caller may then overwrite the
-   * buffer. undici would continue to send a Buffer. With a stream, it drops one that has not ended.
-   * If the stream has ended, the part that undici may still hold is a copy.
+   * buffer. undici would continue to send a Buffer, but it stops sending a stream that has not
+   * ended. If the stream has ended, the bytes that undici may still hold are a copy.
    */
   open(): Readable {
     this.close();

@@ -33,7 +33,7 @@ const NO_LABELS: LabelCell = { json: '[]', raw: undefined };
 const MAX_TEXT_LENGTH = 1024 * 1024;
 /** Maximum nesting of a label list. */
 const MAX_DEPTH = 16;
-/** Maximum number of labels in a cell whose labels must be completed. Each of them becomes an object. */
+/** Maximum number of labels in a cell if any label must be completed, because each label then becomes an object. */
 const MAX_LABELS = 10_000;
 const SCANNER = new JsonScanner([[]]);
 const [WHOLE] = SCANNER.values;

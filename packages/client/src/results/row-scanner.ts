@@ -8,7 +8,7 @@ import { grown } from '../base/grown.ts';
 import type { ServiceError } from '../base/service-error.ts';
 import { unreadable } from './result-header.ts';
 
-/** Result of a scan if the row does not end in these bytes. */
+/** Result of a scan if the row does not end within the given bytes. */
 export const NOT_WHOLE = -1;
 /** Maximum number of columns of a row, as in spreadsheets. */
 export const MAX_COLUMNS = 16_384;

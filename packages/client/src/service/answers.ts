@@ -185,7 +185,7 @@ const has =
 const isKnown: ImportTest = (candidate) =>
   isObject(candidate) && normaliseImportStatus(String(candidate.status)) !== undefined;
 
-/** Returns the response or the only object inside it: the one that passes the earliest of the tests. */
+/** Returns the response, or the only object inside it, whichever passes the earlier test. */
 function importIn(json: unknown, tests: readonly ImportTest[]): unknown {
   if (!isObject(json)) return json;
   const inner = Object.values(json).flatMap((value) =>
@@ -201,7 +201,7 @@ function importIn(json: unknown, tests: readonly ImportTest[]): unknown {
 
 type ScannedDecision = [metadata: ScannedValue, result: ScannedValue, labels: ScannedValue];
 
-/** Scanner for the members of a decision whose digits are kept. */
+/** Scanner for the members of a decision that must keep the digits of their numbers. */
 const exactMembers = new JsonScanner([['metadata'], ['result'], ['labels']]);
 const compactObject = new CompactObject();
 

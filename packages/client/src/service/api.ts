@@ -16,8 +16,8 @@ import { errorText, exchange, isSuccess, withRetry } from './request.ts';
 /** Maximum nesting of a response. The metadata of content events has at most 64 levels. */
 const MAX_DEPTH = 100;
 /**
- * Reasons of a failed create whose effect is certain: a response of the service itself, or a proxy
- * that did not forward the request. The effect is uncertain if a gateway lost the response.
+ * Failure reasons that show whether a create had an effect: a response of the service itself, or a
+ * proxy that did not forward the request. If a gateway lost the response, the effect is unknown.
  */
 const CLEAR_REASON = /^(proxy_failed|(?!502|504)\d+)$/;
 

@@ -50,7 +50,7 @@ function statusIn<Status extends string>(
 /** The only required column of an upload, and the first column of the result. */
 export const CONTENT_COLUMN = 'Content';
 
-/** Columns of the result file, except the result column, whose header the service chooses (RESULT_SUFFIX). */
+/** Columns of the result file, without the result column. The service chooses its header (RESULT_SUFFIX). */
 export const RESULT_COLUMNS = {
   content: CONTENT_COLUMN,
   status: 'Status',

@@ -89,12 +89,12 @@ const CODE_ADVICE: readonly (readonly [NetworkFailure, RegExp, string])[] = [
   [
     'tls_failed',
     /WRONG_VERSION_NUMBER|PACKET_LENGTH|HTTP_REQUEST|^EPROTO$/,
-    'the server there does not speak TLS: is it http, or another port?',
+    'the server does not speak TLS on this port: check the scheme (http or https) and the port',
   ],
   [
     'tls_failed',
     /SELF_SIGNED|UNABLE_TO_|^CERT_UNTRUSTED/,
-    'its authority is not trusted here: add its certificate to service.tls.ca or NODE_EXTRA_CA_CERTS',
+    'its certificate is signed by an authority that is not trusted here: add that authority to service.tls.ca or NODE_EXTRA_CA_CERTS',
   ],
   [
     'tls_failed',
@@ -126,7 +126,7 @@ const CODE_ADVICE: readonly (readonly [NetworkFailure, RegExp, string])[] = [
 ];
 
 export const NOT_PUBLIC =
-  'its address is not a public one: service.transfer.allowPrivate lists hosts and networks that may be used';
+  'its address is not public: to allow it, add its host or network to service.transfer.allowPrivate';
 
 const BLOCKED: Readonly<Record<string, string>> = {
   ADDRESS_NOT_PUBLIC: `was not called: ${NOT_PUBLIC}`,

@@ -22,8 +22,8 @@ import { PATHS } from './contract.ts';
 export interface ServiceObserver {
   /**
    * Called when an HTTP exchange has ended. `code` is the HTTP status, or the reason why there was
-   * none (a NetworkFailure, or `aborted`). `seconds` includes reading the response. For downloads
-   * it ends with the headers.
+   * none (a NetworkFailure, or `aborted`). `seconds` includes reading the response, except for
+   * downloads, where it ends with the headers.
    */
   request?(operation: string, code: string, seconds: number): void;
   /** Called before a failed exchange is retried. `reason` has the values of `code` above. */

@@ -44,7 +44,7 @@ export function transferPolicy(rules: TransferRules, baseUrl: URL): TransferPoli
   // apply.
   const ported = names.find(({ port }) => port !== undefined);
   if (ported !== undefined) {
-    throw new TypeError(`"${ported.host}:${ported.port}" in a list of hosts: remove the port`);
+    throw new TypeError(`"${ported.host}:${ported.port}" in allowPrivate: remove the port`);
   }
   const isLocal = isLoopbackHost(baseUrl);
 

@@ -1,4 +1,4 @@
-/** Consumer of decisions and dead letters (src/consumer), tested with a real broker. */
+/** Consumer of decisions and dead letters, tested with a real broker. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -133,7 +133,7 @@ test('delivers any records that other programs write to the topics, and continue
     'the record has no value',
     'the value cannot be decoded',
     'the value has no id and source of a decision',
-    'the value is neither SUCCESS without an error nor ERROR with one',
+    'the value must have status SUCCESS and no error, or status ERROR and an error',
     'the value begins with a schema id: set the option registry',
     'first',
     ...received.flatMap((one) =>

@@ -31,7 +31,7 @@ test('every wrong setting is reported at once, with its path', () => {
     'service.name: ',
     'timing.reviewTime: must be 0, or a number with one of the units ms|s|m|h',
     'review.thresholds.0.score: ',
-    'review.rules: must have each label in one rule only',
+    'review.rules: must not use a label in more than one rule',
     'faults.0.action: ',
   ])
     assert.ok(text.includes(line), `${line}\nis not in\n${text}`);

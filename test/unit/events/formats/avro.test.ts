@@ -100,13 +100,13 @@ test('bytes that do not match the schema are refused with the reason, without th
   assert.equal(read('string', 8, 0x61), broken('the data ends too early'));
   assert.equal(read('string', 1), broken('the data ends too early'));
   assert.equal(read('string', 4, 0xc3, 0x28), broken('a string is not UTF-8'));
-  assert.equal(read('int', 2, 2), broken('bytes are left over'));
+  assert.equal(read('int', 2, 2), broken('bytes are left over after the value'));
   assert.equal(read('int', ...zigzag(2n ** 31n)), broken('an int has more than 32 bits'));
   assert.equal(read('long', ...Array(9).fill(0xff), 2), broken('an integer has more than 64 bits'));
   assert.equal(read('boolean', 2), broken('a boolean is neither 0 nor 1'));
   assert.equal(
     read({ type: 'enum', name: 'E', symbols: ['A'] }, 2),
-    broken('the data has the number of a symbol that is not in the schema'),
+    broken('the data refers to a symbol that is not in the schema'),
   );
   assert.equal(
     read(list, ...zigzag(1_000_000_000_000n)),
@@ -118,7 +118,7 @@ test('bytes that do not match the schema are refused with the reason, without th
   );
   assert.equal(
     read(logical('int', 'time-millis'), ...zigzag(86_400_000n)),
-    broken('a time of day is not within a day'),
+    broken('a time of day is out of range'),
   );
 });
 

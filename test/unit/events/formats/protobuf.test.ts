@@ -172,7 +172,7 @@ test('the number of fields and packed numbers is limited by the memory that thei
       Buffer.from(protobuf.Writer.create().uint32(18).bytes(Buffer.alloc(count, 1)).finish()),
     ).poison?.message;
   const tooMany =
-    'the value does not match its Protobuf schema: it has too many fields and numbers';
+    'the value does not match its Protobuf schema: the message has too many fields and numbers';
   assert.deepEqual(
     [repeated(120_000, 10, 2, 8, 1), repeated(127_000, 10, 2, 8, 1)],
     [undefined, tooMany],

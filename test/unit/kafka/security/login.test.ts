@@ -44,13 +44,13 @@ describe('a login with scram', () => {
   });
 
   const strange: readonly (readonly [string, readonly Answer[], RegExp])[] = [
-    ['a message that is not SCRAM', [() => 'garbage'], /its response is not a SCRAM challenge/],
-    ['nothing', [() => ''], /its response is not a SCRAM challenge/],
-    ['no salt', [(said) => `r=${nonceIn(said)}x,i=4096`], /its response is not a SCRAM challenge/],
+    ['a message that is not SCRAM', [() => 'garbage'], /the response is not a SCRAM challenge/],
+    ['nothing', [() => ''], /the response is not a SCRAM challenge/],
+    ['no salt', [(said) => `r=${nonceIn(said)}x,i=4096`], /the response is not a SCRAM challenge/],
     [
       'the nonce of another client',
       [() => `r=other,${SALT},i=4096`],
-      /its nonce does not begin with the client nonce/,
+      /the broker's nonce does not begin with the client's nonce/,
     ],
     [
       'too few rounds',
@@ -65,7 +65,7 @@ describe('a login with scram', () => {
     [
       'a wrong server signature',
       [(said) => `r=${nonceIn(said)}x,${SALT},i=4096`, () => 'v=AAAA'],
-      /its signature does not match the password/,
+      /the broker's signature does not match the password/,
     ],
   ];
   for (const [what, answers, message] of strange)

@@ -93,7 +93,7 @@ describe('TLS files for Kafka', () => {
       'an authority that is truncated',
       {},
       { ca: ca.certificate + ca.certificate.slice(0, 300) },
-      /^kafka\.tls\.ca .*: its last certificate is cut off/,
+      /^kafka\.tls\.ca .*: the last certificate in it is cut off/,
     ],
     [
       'a broken certificate',

@@ -195,7 +195,7 @@ test('no id is given up while the service does not find an earlier decision eith
         [[], false],
       ],
     );
-    assert.match(String(waiting[1]?.error), /That decision was found before/);
+    assert.match(String(waiting[1]?.error), /The service returned that decision before/);
     answers.known = {};
     const last = [await ask('a', 11_000), await ask('a', 12_100)];
     assert.deepEqual(

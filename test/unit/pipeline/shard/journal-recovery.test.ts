@@ -157,7 +157,7 @@ test('an aborted recovery ends at once with the reason', async () => {
   const abort = new AbortController();
   replay.start(0);
   const state = replay.upTo(5, 'mine', abort.signal);
-  const reason = new Error('the connector stops');
+  const reason = new Error('the connector is stopping');
   abort.abort(reason);
   await assert.rejects(state, reason);
   await assert.rejects(replay.meta(5, abort.signal), reason);

@@ -219,7 +219,7 @@ ham       ham           1
 ham       spam          1   content-0-4
 
 25.0 % of 4 decisions agree with draft.
-Of 3 events with an expected result, reviews has it for 33.3 % and draft for 66.7 %.
+Of 3 events with an expected result, reviews returned that result for 33.3 %, and draft for 66.7 %.
 Topic decisions, 1970-01-01T00:00:00.000Z to now.
 Not evaluated:
   1 without a result of draft

@@ -19,7 +19,10 @@ export function isDeeperThan(value: unknown, levels: number): boolean {
   return false;
 }
 
-/** Names like indexes. V8 stores them in an array with room for all smaller indexes, which can take kilobytes. */
+/**
+ * Names that look like array indexes. V8 stores them in an array with room for all smaller indexes,
+ * which can take kilobytes.
+ */
 const ELEMENT = /^\d{1,10}$/;
 
 /** Sets a member with any name, even `__proto__`. A plain assignment to that would set the object's prototype. */

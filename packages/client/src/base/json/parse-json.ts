@@ -3,8 +3,8 @@
  *
  * V8 can confuse an escaped name with another if an earlier object had a name with a backslash
  * (https://github.com/nodejs/node/issues/63785): after `{"a":1,"\\u00":2}`, `JSON.parse` reads
- * `{"a":1,"\u00e9tat":2}` as if its second name were `\u00`. String values are not affected. So
- * in texts with escaped names, those are replaced before V8 parses them, each decoded like a string value.
+ * `{"a":1,"\u00e9tat":2}` as if its second name were `\u00`. String values are not affected.
+ * Therefore escaped names are decoded like string values, and replaced before V8 parses the text.
  */
 import { orUndefined } from '../result.ts';
 import { keepNumber, parseReviving, type Reviver } from './json-text.ts';
@@ -41,10 +41,10 @@ function parse(text: string, keepsDigits: boolean): unknown {
   const fault = scanner.scan(Buffer.from(text));
   if (fault !== undefined)
     throw new SyntaxError(
-      fault === 'depth' ? 'JSON is nested too deeply' : 'the text is not valid JSON',
+      fault === 'depth' ? 'the JSON is nested too deeply' : 'the text is not valid JSON',
     );
   const [{ values = 0 } = {}] = scanner.values;
-  if (values > MAX_VALUES) throw new SyntaxError('JSON has too many values');
+  if (values > MAX_VALUES) throw new SyntaxError('the JSON has too many values');
   const reviveNumber = keepsDigits && scanner.hasOddNumbers ? keepDigits : undefined;
   if (!scanner.hasEscapedNames)
     return reviveNumber === undefined ? JSON.parse(text) : parseReviving(text, reviveNumber);
@@ -59,7 +59,7 @@ function parse(text: string, keepsDigits: boolean): unknown {
 const keepDigits: Reviver = (_, value, { source = '' }) =>
   typeof value === 'number' && String(value) !== source ? keepNumber(source) : value;
 
-/** Start of the names that replace others. No text contains it, because nobody knows it. */
+/** Prefix of the names that replace others. It is random, so that no text contains it. */
 const PREFIX = crypto.randomUUID();
 
 const replacement = (name: string) => PREFIX + Buffer.from(name, 'utf16le').toString('hex');
@@ -69,7 +69,10 @@ const original = (name: string) =>
     ? Buffer.from(name.slice(PREFIX.length), 'hex').toString('utf16le')
     : name;
 
-/** Returns a JSON text in which names with escapes are replaced, and the same names without. */
+/**
+ * Returns a JSON text in which every name that occurs with escapes is replaced, even where it is
+ * written without them.
+ */
 function withoutEscapes(text: string): string {
   const names = [...namesIn(text)];
   const escaped = new Set(names.filter(({ isEscaped }) => isEscaped).map(({ name }) => name));

@@ -10,7 +10,7 @@ const BODY = Buffer.from('Content\r\nhello\r\n');
 const HERE = 'http://127.0.0.1:9';
 const AWAY = 'https://review.example.com';
 
-/** Lookup that returns one list after the other, and repeats the last list. */
+/** Lookup that returns the given lists one after another, then repeats the last list. */
 function resolving(...answers: string[][]): {
   readonly lookup: LookupAll;
   readonly asked: string[];
@@ -45,7 +45,7 @@ test('no connection is made to a private address of a name; if a name has both k
       lookup: resolving([address]).lookup,
     });
     const url = named(server.url, 'files.example.com');
-    const refused = { failure: 'blocked', message: /its address is not a public one/ };
+    const refused = { failure: 'blocked', message: /its address is not public/ };
     await assert.rejects(client.upload(url, BODY, CSV), refused, address);
     await assert.rejects(collect(client.download(url, NEVER)), refused, address);
     assert.deepEqual(
@@ -107,9 +107,9 @@ test('the service may have any address, and no transfer uses its connections', a
 test('each redirect goes through the same checks', async (t) => {
   const target = await httpServer(t, (response) => response.end());
   const locations = [
-    ['https://169.254.169.254/latest/meta-data/', /not a public one/],
+    ['https://169.254.169.254/latest/meta-data/', /address is not public/],
     ['http://files.example.com/', /only allowed for the hosts of service\.allowHttp/],
-    ['https://[::ffff:a9fe:a9fe]/', /not a public one/],
+    ['https://[::ffff:a9fe:a9fe]/', /address is not public/],
   ] as const;
   for (const [location, message] of locations) {
     const server = await httpServer(t, (response) => response.writeHead(307, { location }).end());

@@ -18,7 +18,7 @@ test('a private authority is trusted for the service and the storage, in additio
   const url = `https://127.0.0.1:${port}`;
   const unknown = {
     failure: 'unavailable',
-    message: /authority is not trusted here: .*service\.tls\.ca.*NODE_EXTRA_CA_CERTS/,
+    message: /authority that is not trusted here: .*service\.tls\.ca.*NODE_EXTRA_CA_CERTS/,
   };
   await assert.rejects(clientFor(t, url, ONCE).client.createBatch('email', NEVER), unknown);
   const { client } = clientFor(t, url, { ...ONCE, tls: { ca: [pem('ca.pem')] } });

@@ -7,7 +7,7 @@ import { clientFor, collect, httpServer, NEVER, rawServer } from '../servers.ts'
 
 const CSV = Buffer.from('Content,Status\r\nhello,SUCCESS\r\n');
 const GET_END = '\r\n\r\n';
-/** Bytes that are longer than a piece, so that the first piece arrives before the end. */
+/** Body larger than a piece, so that the first piece arrives before the end. */
 const FIRST_BYTES = Buffer.alloc(300_000, 'x');
 
 /** Responds to each GET with these bytes, then closes or resets the connection, or waits. */
