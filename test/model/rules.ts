@@ -41,8 +41,8 @@ export interface Rules {
   /** One reset of the group by an operator: `keeps-live-jobs` is the rule; `forgets-claims` changes only the watermarks. */
   readonly reset: 'none' | 'keeps-live-jobs' | 'forgets-claims';
   /**
-   * Command that an operator gives once and later ends by a resume. Until then, no records are consumed, and with `pause` no job
-   * begins.
+   * Command that an operator gives once and later ends by a resume. Before the resume, no records are consumed, and
+   * with `pause` no job begins.
    */
   readonly command: 'none' | 'drain' | 'pause';
   /** A claim reads the newest command before it owns the shard; false: the owner reads it some time later. */

@@ -20,7 +20,7 @@ import { Prober } from './observe/prober.ts';
 const STOP_MS = 30_000;
 const SAMPLE_MS = 2_000;
 const SCRAPE_MS = 2_000;
-/** Time for enough replicas to get live jobs, ms. */
+/** Maximum time for enough replicas to get live jobs, ms. */
 const BUSY_MS = 60_000;
 
 export interface Counters {
@@ -116,7 +116,7 @@ export class Fleet {
     return replica;
   }
 
-  /** Returns the first slot whose process has ended, or a new one, as a restarted container keeps its place. */
+  /** Returns the first slot whose process has ended, or else a new slot. A restarted container also keeps its place. */
   async #freeSlot(): Promise<Slot> {
     const free = this.#slots.find(({ replica }) => replica?.process.exit !== undefined);
     if (free !== undefined) return free;
@@ -197,7 +197,7 @@ export class Fleet {
     this.#interruptions.set(replica, (this.#interruptions.get(replica) ?? 0) + 1);
   }
 
-  /** The replica need not be a member until `until` settles. */
+  /** Excuses the replica from being a member until `until` settles. */
   excuse(replica: Replica, until: Promise<unknown>): void {
     this.#away.add(replica);
     const back = () => this.#away.delete(replica);

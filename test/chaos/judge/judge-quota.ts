@@ -10,12 +10,12 @@ interface Quota {
   /** Rows per minute. */
   readonly quota: number;
   readonly shards: number;
-  /** Wall clock until which there was work, ms. */
+  /** Wall clock time until which there was work, ms. */
   readonly hadWorkMs: number;
 }
 
 const MINUTE_MS = 60_000;
-/** Part of the quota that is used while there is work. */
+/** Minimum share of the quota that must be used while there is work. */
 const USED = 0.95;
 
 /** Returns complaints, and a line of figures. */

@@ -23,7 +23,7 @@ export interface PageOptions {
 const BLOCK_MS = 120_000;
 /** Maximum time in milliseconds in which a background command must end after Ctrl-C. */
 const END_MS = 20_000;
-/** Matches the line by which a background command is ready, if the page does not show the command's output. */
+/** Matches the line that shows that a background command is ready, if the page does not show the command's output. */
 const READY = /\b(?:listening|running|ready)\b|Ctrl-C/;
 const STARTS_KAFKA = /^npm run kafka\b/;
 /** Default ports of the connector and the other servers. */

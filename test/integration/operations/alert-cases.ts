@@ -78,7 +78,7 @@ const waiting = (reason: string, at: string, before: string, blip: string) => ({
   ],
 });
 const BLOCKED = waiting('type_blocked', '16m', '14m', '1x9');
-// Short waits of a key rotation and of a registry restart.
+// Waits that a key rotation and a registry restart cause, which are short.
 const UNSERVED = [
   waiting('api_key', '16m', '12m', '1 1'),
   waiting('schema_registry', '16m', '12m', '3 3 3'),
@@ -397,7 +397,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         at: '30m',
         labels: ['pipeline="p"', 'reason="service"'],
       },
-      // The pipeline's service fails, not that of others.
+      // The pipeline's own service fails, and the service of other pipelines does not.
       {
         series: twoServices('shadow', 'shadow'),
         at: '30m',

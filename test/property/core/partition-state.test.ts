@@ -28,7 +28,7 @@ test('progress has the watermark, the offsets assigned above it and the newest r
   );
 });
 
-test('a gap of a hundred million offsets below the watermark is free', () => {
+test('a gap of a hundred million offsets below the watermark costs neither time nor memory', () => {
   const state = PartitionState.startAt(0, 7);
   state.passGap(7, 100_000_000);
   state.newest.position = 100_000_000;

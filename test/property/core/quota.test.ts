@@ -83,7 +83,7 @@ test('while there is work, at least 95 % of the rows of a minute are submitted',
   );
 });
 
-test('a batch waits for reviews to end, within the share of its lane, unless it is alone', () => {
+test('a batch waits while it would exceed the share of its lane in the rows under review, unless it is the only batch', () => {
   const limits = { rowsPerMinute: NONE, rowsPerDay: NONE, rowsUnderReview: 100 };
   const quota = new Quota(limits, 0);
   const waitMs = (rows: number, underReview: number, share: number) =>

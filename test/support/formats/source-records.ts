@@ -96,7 +96,7 @@ function brokenAvro(records: readonly ConfluentRecord[]): SourceFormatRecord[] {
   ];
 }
 
-/** Record with a decimal that has a scale. Its type comes from Confluent and is not registered. */
+/** Record with a decimal that has a scale. The decimal's message type is Confluent's and is not registered. */
 async function protobufDecimal(
   registry: SchemaRegistry,
   signal: AbortSignal,
@@ -119,7 +119,7 @@ async function protobufDecimal(
 
 function brokenProtobuf(records: readonly ConfluentRecord[]): SourceFormatRecord[] {
   const whole = one(records, 'protobuf: every type, references and well-known types');
-  const ambiguous = one(records, 'protobuf: one of two messages beside a map');
+  const ambiguous = one(records, 'protobuf: one of two messages next to a map');
   return [
     { name: 'unknown id', value: writeFrame(NOWHERE, whole.subarray(5)), becomes: UNKNOWN },
     { name: 'cut off', value: cut(whole), becomes: undecodable(/Protobuf/) },

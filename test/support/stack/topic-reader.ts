@@ -125,8 +125,8 @@ export class TopicReader {
     await this.#persist(() => this.#refresh(waitMs === 0 ? 0 : METADATA_MS));
     const behind = new Set([...this.#positions.keys()].sort((a, b) => a - b));
     while (behind.size > 0) {
-      // Sends one request to one broker at a time. Partitions that an error omits are requested again, and no record
-      // is read twice.
+      // Sends one request to one broker at a time. If an error leaves out partitions, they are requested again, and no
+      // record is read twice.
       for (const { partition, records, end } of await this.#persist(() =>
         this.#fetch([...behind], { waitMs }),
       )) {

@@ -71,7 +71,10 @@ const OVERTIME_MS = 600_000;
 /** Time after which a scripted fault without a matching operation is postponed, ms. */
 const FAULT_MS = 20_000;
 const PAUSE_MS = 700;
-/** Age below which records wait only for their review, and the maximum wait for this state before a fault, ms. */
+/**
+ * Age below which records are assumed to wait only for their review, ms. A fault waits at most CALM_MS for all records
+ * to be younger.
+ */
 const CALM_AGE_MS = 10_000;
 const CALM_MS = 40_000;
 
@@ -270,7 +273,7 @@ export class Schedule {
     });
   }
 
-  /** Counts as a hit when Kafka has the whole write and each of its records has its terminal record. */
+  /** Injects a hostile write. It counts as a hit if Kafka has all of it and each of its records has its terminal record. */
   async #hostileWrite(
     name: string,
     write: HostileWrite,

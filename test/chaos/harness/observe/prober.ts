@@ -15,7 +15,7 @@ export interface Probed {
   slowestMs: number;
   /** Number of responses other than 200. */
   unwell: number;
-  /** Number of late responses that do not count, because the machine was stalled and not the replica. */
+  /** Number of late responses that do not count, because the machine was stalled rather than the replica. */
   excused: number;
 }
 

@@ -45,7 +45,7 @@ export async function isSettled(trial: Trial): Promise<boolean> {
   return true;
 }
 
-/** Call it when everything has been read and no replica runs. */
+/** Judges a pipeline. Must be called after everything has been read and all replicas have ended. */
 export async function verdictOn(trial: Trial, run: PipelineRun): Promise<Verdict> {
   const { kind, view, ledger, producer, pipeline } = run;
   const verdict = new Complaints();

@@ -127,12 +127,12 @@ function drawCommit(random: SeededRandom, { sessionTimeoutMs }: Shape, number: n
   return { kind: 'commit', fate: fates[random.below(fates.length)] as CommitFate };
 }
 
-/** In one of this many histories the storage refuses nearly every upload. */
+/** In one history out of this number, the storage refuses nearly every upload. */
 const REFUSING_EVERY = 20;
 
 export function serviceFaults(strikes: Strikes, seed: number, world: () => World): ServiceScript {
   const chance = new Chance(seed + 2);
-  // Only many refusals of a type in a row end its records, so the rate must be high.
+  // Records of a type are given up only after many refusals in a row, so the rate must be high.
   const refusing = seed % REFUSING_EVERY === 0;
   return {
     arrivalMs: (remoteId) => {

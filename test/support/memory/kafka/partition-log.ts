@@ -22,7 +22,7 @@ interface Entry {
 
 export interface LogRead {
   readonly records: readonly SourceRecord[];
-  /** The same records, with the unreadable ones between them. */
+  /** The same records as pieces, which also contain the unreadable records between them. */
   readonly pieces: readonly RecordPiece[];
   /** Offset at which the read began: the requested one, or the log's start if that is higher. */
   readonly fetchOffset: number;

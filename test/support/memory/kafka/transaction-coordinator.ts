@@ -65,7 +65,7 @@ export class TransactionCoordinator {
     this.#settings = settings;
   }
 
-  /** Calls `committed` directly after each commit. @returns a function that ends the calls */
+  /** Calls `committed` directly after each commit. @returns a function that stops the calls */
   watch(committed: (transaction: CommittedTransaction) => void): () => void {
     this.#watchers.add(committed);
     return () => this.#watchers.delete(committed);

@@ -29,8 +29,8 @@ const { KafkaJSMemberIdRequired } = internal<{
 type Answer = (request: { apiName: string; body: string }) => object;
 
 /**
- * Returns a group whose coordinator gives these responses, and the group's requests: their names and the ids in their
- * bytes.
+ * Returns a group with scripted responses of its coordinator, and the group's requests: the name of each request and
+ * the member ids in its bytes.
  */
 function groupWith(answer: Answer, memberIds: Set<string>) {
   const sent: string[] = [];

@@ -162,7 +162,7 @@ function rounds(answers: Record<string, Answer>, over: Partial<LookupOptions> = 
   };
 }
 
-test('no id is given up while the service does not find an earlier decision either', async () => {
+test('no id is given up while the service cannot find an earlier decision either', async () => {
   for (const [failure, status] of [
     ['not_found', 404],
     ['rejected', 400],
