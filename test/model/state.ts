@@ -42,7 +42,7 @@ export const ACKNOWLEDGED = WORLD + 7;
 export const SPOILT = WORLD + 8;
 export const NOT_SPOILT = 0;
 export const IS_SPOILT = 1;
-/** A later command is in the journal. The commands between the unreadable one and the later one stay lost. */
+/** A later command is in the journal. The commands before it, from the replaced one on, stay lost. */
 export const REPLACED = 2;
 
 const INSTANCES = WORLD + 9;

@@ -38,7 +38,7 @@ export interface Life {
   /** Peak of the resident memory, bytes. */
   peakBytes: number;
   counters: Counters | undefined;
-  /** `stopped` if the last counters are final: they were read after its last work, or it stopped in order. */
+  /** `stopped` if the last counters are final, because they were read after the last work or the replica stopped in order. */
   ended: 'running' | 'stopped' | 'killed';
 }
 
@@ -46,7 +46,7 @@ export interface Life {
 interface Slot {
   readonly client: string;
   readonly port: number;
-  /** File with the shift of its wall clock, ms. */
+  /** File with the shift of the replica's wall clock, ms. */
   readonly clockFile: string;
   /** undefined during a start. */
   replica: Replica | undefined;
@@ -218,7 +218,7 @@ export class Fleet {
     return this.#lifeOf.get(replica)?.counters?.consumedBy.get(pipeline) ?? 0;
   }
 
-  /** Time since its start in which a replica was runnable but had no processor, ms. */
+  /** Time since a replica's start in which it was runnable but had no processor, ms. */
   starvedMs(replica: Replica): number {
     return waitedMs(replica.process.pid);
   }
@@ -227,12 +227,15 @@ export class Fleet {
     return this.running.filter((replica) => this.liveJobs(replica) > 0);
   }
 
-  /** Live jobs of the replica's own shards. A replica that is cut off may also log jobs of shards that it has lost. */
+  /**
+   * Returns the number of live jobs in the replica's own shards. The log of a replica that is cut off may also name
+   * lost shards.
+   */
   liveJobs(replica: Replica): number {
     return liveJobs(replica, this.running);
   }
 
-  /** The replica's own shards of one random pipeline. */
+  /** Returns the replica's own shards of one random pipeline. */
   someShards(replica: Replica, random: SeededRandom): ReadonlySet<ShardName> {
     return someOfOne(ownedShards(replica, this.running).keys(), random);
   }
@@ -279,7 +282,7 @@ export class Fleet {
         this.running.map(async (replica) => {
           const life = this.#lifeOf.get(replica) as Life;
           life.peakBytes = Math.max(life.peakBytes, peakOf(replica.process.pid));
-          // A replica that is starting, stopping or frozen does not respond.
+          // Ignores errors, because a replica that is starting, stopping or frozen does not respond.
           if (!this.#frozen.has(replica)) await this.#look(replica, life).catch(() => undefined);
         }),
       );

@@ -30,7 +30,7 @@ export function judgeQuota(batches: readonly Uploaded[], { quota, shards, hadWor
   const largest = Math.max(0, ...uploads.map(({ rows }) => rows));
   const most = Math.max(0, ...uploads.map(({ atMs }) => rowsIn(atMs, atMs + MINUTE_MS)));
   const limit = quota + shards * largest;
-  // The first minute starts with an empty quota and few records.
+  // Skips the first minute, which starts with an empty quota and few records.
   const startMs = (uploads[0]?.atMs ?? hadWorkMs) + MINUTE_MS;
   const minutes = Math.floor((hadWorkMs - startMs) / MINUTE_MS);
   const used = Array.from({ length: Math.max(0, minutes) }, (_, minute) =>

@@ -72,7 +72,7 @@ describe('Ctrl-C', { timeout: 600_000 }, () => {
       interrupted('SIGINT', 'SIGINT'),
       interrupted('SIGTERM'),
     ]);
-    // SIGHUP stands for a terminal that is closed.
+    // SIGHUP is the signal that a process gets when its terminal is closed.
     await interrupted('SIGHUP');
   });
 });

@@ -196,7 +196,7 @@ describe('the console', { timeout: 600_000, concurrency: 4 }, () => {
       assert.equal(
         await page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
         true,
-        'it scrolls sideways',
+        'the page scrolls horizontally',
       );
     });
 

@@ -77,7 +77,10 @@ export class DemoProcess {
     return await this.end();
   }
 
-  /** Returns the files in its temporary directory and, with /proc, remaining processes that it or its children started. */
+  /**
+   * Returns the files in the demo's temporary directory and, with /proc, remaining processes that the demo or its
+   * children started.
+   */
   left(): string[] {
     return [...readdirSync(this.#temporary), ...this.processes()];
   }

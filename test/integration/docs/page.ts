@@ -35,7 +35,10 @@ const SCRIPTS = Object.entries(
   (JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as { scripts: object })
     .scripts,
 ).filter(([, command]) => /^node [^'"&]*$/.test(command));
-/** Only the first start of each script uses npm, because npm takes a third of the time of a short command. */
+/**
+ * Shell function that uses npm only for the first start of each script, because npm takes a third of the time of a
+ * short command.
+ */
 const NPM = `
 declare -A npm_scripts=(${SCRIPTS.map(([name, command]) => `[${name}]='${command}'`).join(' ')})
 declare -A npm_started

@@ -240,7 +240,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
     assert.equal(await brokers(connection), 1);
     await sleep(firstMs + LATE_IN_SESSION * SESSION_MS - performance.now());
     assert.equal(await brokers(connection), 1);
-    assert.ok(loginsAt.length > 1, 'it logged in again before its session ended');
+    assert.ok(loginsAt.length > 1, 'the connection logged in again before its session ended');
     await sleep(firstMs + SESSION_MS + 500 - performance.now());
     assert.equal(await brokers(connection), 1);
     for (const [n, atMs] of loginsAt.slice(1).entries())

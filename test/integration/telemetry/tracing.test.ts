@@ -87,7 +87,7 @@ test('each decision has the trace headers of its event, and the spans of batches
     NODE_OPTIONS: `--import=${REGISTER}`,
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
-    // No span is sent before the end.
+    // Delays the export, so that no span is sent before the end of the process.
     OTEL_BSP_SCHEDULE_DELAY: '600000',
   });
   after(() => replica.process.stop(0));

@@ -79,7 +79,7 @@ test('the last claimed record is read again if it is near, because another times
     last: { offset: 25, timestampMs: timestampOf(25) },
   });
   above.seekToLastAssigned(0);
-  assert.equal(above.position, 20, 'intake will read it anyway');
+  assert.equal(above.position, 20, 'intake will read the record anyway');
   assert.equal(above.matches(25, 0), false);
 });
 

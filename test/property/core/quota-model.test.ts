@@ -30,11 +30,11 @@ interface State {
   /** Rows by age, as the owner and the journal count them. */
   readonly owner: readonly (readonly [ageMs: number, rows: number])[];
   readonly journal: readonly (readonly [ageMs: number, rows: number])[];
-  /** Not submitted yet: in memory or parked. */
+  /** Batches that are not submitted yet, in memory or parked. */
   readonly fresh: readonly number[];
   /** Live jobs that are uploaded again by their owner, or submitted again after its end. */
   readonly again: readonly number[];
-  /** Batch whose upload is under way, with the age of its count; it has the turn of the shard. */
+  /** Batch that has the turn of the shard and whose upload is under way, with the age of its count. */
   readonly turn: readonly [rows: number, ageMs: number] | undefined;
   readonly reviewed: readonly number[];
   /** Rows that the service received in the last minute, by age. */

@@ -35,7 +35,8 @@ test('no minute and no day has more rows than the quota, across any changes of t
       for (const { part, idleMs, restarts, stepMs } of steps) {
         nowMs += idleMs;
         if (restarts) {
-          // A correction of the clock also changes the length of a day.
+          // Sets the clock only without a daily quota, because a correction of the clock also changes the length of a
+          // day.
           if (bounds.rowsPerDay === NONE) aheadMs += stepMs;
           quota = new Quota(bounds, nowMs + aheadMs, structuredClone(journal));
         }

@@ -115,7 +115,7 @@ export function rewriteReads(
 interface LetterSettings {
   readonly text?: string;
   readonly reason?: DeadLetterReason;
-  /** Number of earlier replays of its record. */
+  /** Number of earlier replays of the source record. */
   readonly replays?: number;
 }
 

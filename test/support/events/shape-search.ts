@@ -1,6 +1,6 @@
 /**
- * Searches for values that take more memory than is reserved for them: random shapes of a grammar, of which the
- * worst are kept and mutated. Runs as a program in its own process:
+ * Searches for values that take more memory than is reserved for them. Generates random shapes from a grammar, keeps
+ * the worst shapes and mutates them. Runs as a program in its own process:
  *   node --expose-gc test/support/events/shape-search.ts ROUNDS [SEED]
  * Prints the worst shape of JSON and of Protobuf.
  */

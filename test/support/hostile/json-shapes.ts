@@ -77,7 +77,7 @@ export function costlyJson(): CostlyValue[] {
   return Object.entries(texts).map(([name, value]) => ({ name, value }));
 }
 
-/** Value of one megabyte, for tests in which the brokers must not need to decompress it. */
+/** Value of one megabyte, to be sent uncompressed so that the brokers need not decompress it. */
 export function costlyUncompressed(): CostlyValue {
   return {
     name: 'objects with a name each, not compressed',

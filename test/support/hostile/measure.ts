@@ -70,7 +70,7 @@ function measured({ format, value }: MeasureRequest): Measured {
     used(one.beforeGC.heapStatistics as HeapSizes),
   );
   const peakBytes = Math.max(usedNow(), ...peaks) - before;
-  // The speed of a shared machine can change within a second.
+  // Measures the slowness again, because the speed of a shared machine can change within a second.
   const ms = spentMs / Math.max(slowBefore, slowness());
   return { outcome, ms, peakBytes, reservedBytes };
 }

@@ -60,7 +60,7 @@ export class VirtualClock implements Clock, Scheduler {
 
   after(ms: number, fire: () => void): () => void {
     if (Number.isNaN(ms)) throw new RangeError('a timer needs a number of milliseconds, not NaN');
-    // Whole milliseconds like the real clock, because records contain `now`.
+    // Rounds up to whole milliseconds like the real clock, because records contain `now`.
     return this.#timers.add(this.#nowMs + Math.max(0, Math.ceil(ms)), fire);
   }
 
@@ -76,7 +76,7 @@ export class VirtualClock implements Clock, Scheduler {
     );
     queue.push({ readyMs, step });
     this.#channels.set(channel, queue);
-    // Time must advance for a step that is not ready yet.
+    // Adds a timer, because time must advance before the step is ready.
     if (readyMs > this.#nowMs) this.#timers.add(readyMs, WAKE);
   }
 

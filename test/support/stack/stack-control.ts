@@ -10,7 +10,7 @@ export type ShardName = `${string}/${number}`;
 interface Held {
   /** Number of live jobs. */
   jobs: number;
-  /** Time at which it became the owner, in ms. */
+  /** Time at which the replica became the owner, in ms. */
   readonly sinceMs: number;
 }
 

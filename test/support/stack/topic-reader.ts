@@ -108,7 +108,7 @@ export class TopicReader {
   /**
    * Reads from the last position to the end of each partition (the last stable offset if read_committed). Records
    * are in order within a partition; partitions follow each other.
-   * @param waitMs maximum time that a broker waits for a record if it has none
+   * @param waitMs maximum time that a broker without new records waits for one
    */
   async readToEnd(waitMs = 0): Promise<ReadRecord[]> {
     const found = new Map<number, ReadRecord[]>();

@@ -225,7 +225,7 @@ export class Schedule {
     return run;
   }
 
-  /** Each record must get its terminal record within the bound. Time without a processor does not count. */
+  /** Checks that each record gets its terminal record within the bound. Time without a processor does not count. */
   async #decided(tally: Tally, { kind, ledger }: PipelineRun, boundMs: number): Promise<void> {
     const recovery = new Recovery(this.#world, false);
     const overMs = performance.now();
@@ -245,7 +245,7 @@ export class Schedule {
     await recovery.close();
   }
 
-  /** All replicas must be members again and records must flow soon after Kafka responds. */
+  /** Checks that all replicas are members again and records flow soon after Kafka responds. */
   async #back(tally: Tally, { sessionEndsMs = 0 }: Strike): Promise<void> {
     const recovery = new Recovery(this.#world, !OTHER_THAN_KAFKA.test(tally.name));
     try {
@@ -260,7 +260,7 @@ export class Schedule {
     }
   }
 
-  /** Every partition with outstanding records must get a terminal record again. */
+  /** Checks that every partition with outstanding records gets a terminal record again. */
   async #recovered(name: string): Promise<void> {
     const { observer } = this.#world;
     const sinceMs = performance.now();
@@ -298,8 +298,8 @@ export class Schedule {
   }
 
   /**
-   * Resolves when every record is settled. There is no bound while faults strike, because each owner that dies leaves
-   * the attempt to the next owner.
+   * Resolves when every record is settled. There is no time limit while faults strike, because the next owner has to
+   * repeat the attempt of each owner that dies.
    */
   async #settled(places: readonly SourceCoordinate[], ledger: Ledger): Promise<void> {
     for (;;) {

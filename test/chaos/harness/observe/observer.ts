@@ -75,7 +75,7 @@ export class Observer {
 
   async #run(): Promise<void> {
     while (!this.#over.signal.aborted) {
-      // Readers wait for a broker that is down. If it stays down, the stall appears in the report.
+      // Ignores errors. If a broker stays down, the stall appears in the report.
       await this.refresh().catch(() => undefined);
       const nowMs = performance.now();
       for (const { oldestDueMs = nowMs } of this.#views)

@@ -96,7 +96,7 @@ export class Recovery {
     try {
       await writer.write(this.#world.probeTopic, records);
     } catch (error) {
-      // A producer cannot be used after a failure.
+      // Replaces the writer, because its producer cannot be used after a failure.
       this.#writer = new TopicWriter(this.#world.kafka.brokers);
       await writer.close().catch(() => undefined);
       throw error;

@@ -132,8 +132,8 @@ export function outOfOrder(
 const RESET_SEEN = 'consumer group offset was changed externally; resuming from it';
 
 /**
- * Checks that the connector counted the records that a forward reset skipped. It counts offsets, including unused
- * ones, so its number must be at least the number of skipped records.
+ * Checks that the connector counted the records that a forward reset skipped. The connector counts offsets, including
+ * unused ones, so its number must be at least the number of skipped records.
  * @returns the number of skipped records
  */
 function judgeResets(ledger: Ledger, seen: readonly LogLine[], verdict: Complaints): number {

@@ -156,7 +156,7 @@ function assertAgeTold(instance: Instance): void {
     );
 }
 
-/** Every consumed record must be published, skipped, released or in flight. */
+/** Checks that every consumed record is published, skipped, released or in flight. */
 function assertBalanced(instance: Instance): void {
   const items = instance.gauge('balance_items') ?? 0;
   if (items !== 0)

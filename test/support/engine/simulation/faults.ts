@@ -99,7 +99,7 @@ export function compact(
 function drawCommit(random: SeededRandom, { sessionTimeoutMs }: Shape, number: number): Strike {
   const roll = random.next();
   if (roll < 0.2) return { kind: 'killed in commit', steps: random.below(12) };
-  // Usually long enough for the next owner to claim the shard before this instance resumes.
+  // This freeze is usually long enough for the next owner to claim the shard before the instance resumes.
   if (roll < 0.45) {
     return {
       kind: 'frozen in commit',
@@ -122,7 +122,7 @@ function drawCommit(random: SeededRandom, { sessionTimeoutMs }: Shape, number: n
     late,
   ];
   if (random.next() < 0.05) fates.push('silent', 'silent', 'silent', 'silent');
-  // Permanent refusal. In a claim (the first commit of a producer) it ends the process.
+  // Permanent refusals are rare for a claim (the first commit of a producer), because they end the process.
   if (number > 1 || random.next() < 0.2) fates.push('rejected', 'too-large');
   return { kind: 'commit', fate: fates[random.below(fates.length)] as CommitFate };
 }

@@ -52,7 +52,7 @@ export interface HistoryReport {
   readonly faults: Coverage;
   readonly coverage: Coverage;
   readonly records: number;
-  /** Batches created at the service, and rows that it received. */
+  /** Batches created at the service, and rows that the service received. */
   readonly submitted: { readonly batches: number; readonly rows: number };
   /** Virtual ms from the last fault until everything was settled. */
   readonly settledMs: number;

@@ -132,7 +132,7 @@ export interface Shape {
   readonly hasLane?: boolean;
   /** Number of rows that the pipeline may submit per minute. Unset: no limit. */
   readonly quotaPerMinute?: number;
-  /** Number of rows that it may submit per day. Unset: no limit. */
+  /** Number of rows that the pipeline may submit per day. Unset: no limit. */
   readonly quotaPerDay?: number;
   /** Number of rows that may be under review. Unset: no limit. */
   readonly quotaUnderReview?: number;

@@ -148,7 +148,7 @@ export class PartitionFetcher {
     );
   }
 
-  /** A position out of range counts as something to read: the response is an empty batch with the range of the log. */
+  /** True if there is something to fetch. A position out of range gets an empty batch with the range of the log. */
   #hasMore(from: number): boolean {
     const log = this.#log();
     if (log === undefined || this.#outside) return false;

@@ -10,7 +10,7 @@ import type {
 interface Entry {
   readonly offset: number;
   readonly timestampMs: number;
-  /** Transaction that wrote it, or undefined if it was produced without one. */
+  /** Transaction that wrote the record, or undefined if the record was produced without one. */
   readonly transaction: number | undefined;
   readonly control: 'commit' | 'abort' | undefined;
   readonly key: Buffer | null;

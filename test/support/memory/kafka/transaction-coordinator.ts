@@ -184,7 +184,7 @@ export class TransactionCoordinator {
     for (const log of open.logs) log.finish(open.number, outcome, this.#clock.now());
     if (outcome === 'abort') return;
     for (const { group, topic, commit } of open.offsets) {
-      // Offsets of a deleted topic are deleted with it.
+      // Skips the offsets of a deleted topic, because brokers delete them with the topic.
       if (this.#cluster.partitions(topic) <= commit.partition) continue;
       this.#cluster.commitOffset(group, topic, commit.partition, commit.offset, commit.metadata);
     }

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import '../../../../src/kafka/kafkajs/patches.ts';
 import type { ProtocolErrors } from '../../../../src/kafka/kafkajs/shapes.ts';
 
-// The same instance of kafkajs that the patches have loaded.
+// Loads the same instance of kafkajs that the patches have changed.
 const load = createRequire(import.meta.url);
 const internal = <T>(file: string): T => load(`kafkajs/src/${file}`) as T;
 const logger = { debug() {}, info() {}, warn() {}, error() {}, namespace: () => logger };

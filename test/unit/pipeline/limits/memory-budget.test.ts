@@ -131,7 +131,7 @@ test('a run that waits for work to end is not starved by later work', async () =
   const work = await budget.reserve('work', 900, forever);
   const run = budget.reserve('reread', 150, forever);
   const later = budget.reserve('work', 50, forever);
-  assert.equal(await settled(later), false, 'it waits although there is room for it');
+  assert.equal(await settled(later), false, 'the later run waits although there is room for it');
   end(work);
   await Promise.all([run, later]);
 });
@@ -145,7 +145,7 @@ function twoServices(): [MemoryBudget, MemoryBudget] {
 test('a service that keeps its batches leaves a quarter of the share of intake to another service', async () => {
   const [down, well] = twoServices();
   const kept = down.lease('intake', 524);
-  assert.equal(down.intakeFull, false, 'it may use its own quarter and the common half');
+  assert.equal(down.intakeFull, false, 'the service may use its own quarter and the common half');
   kept.resize(525);
   assert.deepEqual([down.mayTake, well.mayTake], [false, true]);
   const waiting = down.reserve('intake', 10, forever);

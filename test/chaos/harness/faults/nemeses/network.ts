@@ -45,7 +45,7 @@ export const kafkaReset = reset(({ brokers }) => brokers);
 export const serviceLatency = latency(({ service }) => [service], 600);
 export const serviceReset = reset(({ service }) => [service]);
 
-/** The service stops responding for a while. Then the delayed data arrives, or the connections are reset. */
+/** Stops the service's responses for a while. Then the delayed data arrives, or the connections are reset. */
 export const serviceSilence: Nemesis = async (world, random) => {
   const { service, fleet } = world;
   await fleet.someBusy(random);

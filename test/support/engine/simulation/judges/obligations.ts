@@ -66,7 +66,7 @@ export class Obligations {
     this.#mayBe = mayBe;
   }
 
-  /** @param reason of the dead letter that it must become, or undefined if it decodes */
+  /** @param reason of the dead letter that the record must become, or undefined if the record decodes */
   produced(partition: number, offset: number, reason: string | undefined): void {
     const { records, progress } = this.#partition(partition);
     records.set(offset, {

@@ -52,7 +52,10 @@ export class Truth {
     this.said[code] = (this.said[code] ?? 0) + 1;
   }
 
-  /** The key of an unreadable or removed record cannot be recovered. */
+  /**
+   * True if a terminal record has no key because its source record is unreadable or removed, so the key cannot be
+   * recovered.
+   */
   #isGone({ key }: OutgoingRecord, { partition, offset }: SourceCoordinate): boolean {
     return (
       key === null &&
