@@ -65,6 +65,8 @@ export const ENGINE_LIMITS = {
   firstBatchRows: 100,
   /** Number of unread records of a partition above which intake leaps to the newest ones, with lanes. */
   leapOffsets: 2_000,
+  /** Number of records of a backlog after which another partition is read, and room is checked. */
+  backlogPart: 5_000,
   /**
    * Size of the encoded offsets at which a job is full, and of the progress record at which intake
    * pauses in a partition with a backlog. It is far below Kafka's maximum message size of 1 MB.

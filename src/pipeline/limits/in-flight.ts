@@ -17,6 +17,7 @@ export interface InFlightRecords {
 /** Records in flight outside of jobs: not in one yet, or settled by a running transaction. */
 export class InFlightCount {
   readonly #all = new Set<InFlightRecords>();
+  readonly #byLane = new Map<Lane | undefined, number>();
   #records = 0;
 
   get records(): number {
@@ -33,18 +34,27 @@ export class InFlightCount {
     return [...this.#all].filter((one) => one.lane === lane);
   }
 
+  /** Number of records of a lane. */
+  recordsOf(lane: Lane): number {
+    return this.#byLane.get(lane) ?? 0;
+  }
+
   add(records: number, oldestEventMs: number, lane?: Lane): InFlightRecords {
+    const count = (change: number) => {
+      this.#records += change;
+      this.#byLane.set(lane, (this.#byLane.get(lane) ?? 0) + change);
+    };
     const added = {
       oldestEventMs,
       lane,
       left: records,
       drop: (gone: number) => {
-        this.#records -= gone;
+        count(-gone);
         added.left -= gone;
         if (added.left <= 0) this.#all.delete(added);
       },
     };
-    this.#records += records;
+    count(records);
     this.#all.add(added);
     return added;
   }

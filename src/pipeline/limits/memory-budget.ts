@@ -14,7 +14,7 @@ import { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import type { Lease } from '../../core/ports/memory.ts';
 import type { KindSteps } from '../../core/ports/pipeline-kind.ts';
 import type { SourceRecord } from '../../core/record.ts';
-import type { Lane } from './lanes.ts';
+import { Lane } from './lanes.ts';
 
 // Limits of decoding, in intake and rereads.
 
@@ -32,6 +32,9 @@ export function decodeCost({ decodeCost }: KindSteps, record: SourceRecord): num
 
 /** Share of the budget for rereads: their records, and their bodies until they are uploaded. */
 const REREAD_SHARE = 0.15;
+
+/** Share of the budget for coordinates, above which no backlog is read. */
+const COORDINATES_SHARE = 0.2;
 
 /** Share of the budget for the pool's idle buffers. */
 const IDLE_SHARE = 1 / 8;
@@ -71,6 +74,8 @@ export class MemoryBudget {
   readonly totalBytes: number;
   /** Buffers of the process. Owners count theirs in their leases; the budget counts idle ones. */
   readonly pool: BufferPool;
+  /** Lane that is charged with the coordinates of records that intake passes over. */
+  readonly coordinates = new Lane('coordinates', COORDINATES_SHARE, Infinity);
   readonly #common: Common;
   readonly #held: Record<Share, number> = { intake: 0, work: 0, reread: 0 };
   /** Leases of open batches, with the functions that seal the batches. */

@@ -12,8 +12,6 @@ import type { ShardContext } from '../context/shard-context.ts';
 import type { BatchPlan } from '../context/submission.ts';
 import { DEFAULT_LANE, type Lane } from '../limits/lanes.ts';
 
-/** Share of the memory budget for coordinates, above which no backlog is read. */
-const COORDINATES_SHARE = 0.2;
 /** Bytes of memory of a batch in addition to its coordinates. */
 const OBJECT_BYTES = 1280;
 
@@ -51,7 +49,8 @@ export class Deferrals implements Disposable {
     this.#shard = shard;
     this.#limitsOf = limitsOf;
     this.#reread = reread;
-    this.#coordinates = shard.budget.lease('intake');
+    const { budget } = shard;
+    this.#coordinates = budget.lease('intake', 0, undefined, budget.coordinates);
   }
 
   /** Returns true if an item must be deferred. A later item of a type never overtakes an earlier one. */
@@ -69,10 +68,13 @@ export class Deferrals implements Disposable {
    */
   roomForMore(partition: number): Promise<void> {
     const { budget, options, state } = this.#shard;
+    const { coordinates, totalBytes } = budget;
     const own = state.partition(partition);
     return this.#until(
       () =>
-        this.#coordinates.bytes <= budget.totalBytes * COORDINATES_SHARE &&
+        // A shard without any reads on, since the others may keep theirs for long.
+        (this.#coordinates.bytes === 0 ||
+          coordinates.heldBytes <= coordinates.share * totalBytes) &&
         state.unsettledIn(partition) <= options.source.maxInFlight &&
         // Without records passed over, only reading on makes the progress record smaller.
         (own.passedOver === 0 || own.scatteredBytes <= options.maxOffsetBytes),
@@ -123,10 +125,12 @@ export class Deferrals implements Disposable {
    * half of `source.maxInFlight`, or while half of it is free. The other half is for records in
    * live jobs above W, which count twice.
    */
-  #mayFly({ name, share }: Lane, partitions: readonly number[]): boolean {
-    const { options, state } = this.#shard;
+  #mayFly(lane: Lane, partitions: readonly number[]): boolean {
+    const { name, share } = lane;
+    const { inFlight, options, state } = this.#shard;
     const { maxInFlight } = options.source;
-    const own = state.unsettledOf(name === DEFAULT_LANE ? undefined : name);
+    const live = state.unsettledOf(name === DEFAULT_LANE ? undefined : name);
+    const own = live + inFlight.unassigned.recordsOf(lane);
     return (
       own <= ((share * maxInFlight) / 2) * state.partitions.size ||
       partitions.every((partition) => state.unsettledIn(partition) < maxInFlight / 2)

@@ -8,9 +8,6 @@ import type { ShardContext } from '../context/shard-context.ts';
 import { skipRemoved, untilReadable } from '../source/reread.ts';
 import type { BatchTaker } from './batch-taker.ts';
 
-/** Number of records after which another partition is read, and room is checked. */
-const PART_RECORDS = 5_000;
-
 interface Reading {
   readonly ranges: UnreadRange[];
   readonly start: () => void;
@@ -54,7 +51,7 @@ export class Backlog {
 
   /** Reads the next part of a range. Returns early if the partition cannot be read. */
   async #readPart(partition: number, range: UnreadRange, taker: BatchTaker): Promise<void> {
-    const { limits, reader, signal } = this.#shard;
+    const { limits, options, reader, signal } = this.#shard;
     await this.#room(partition);
     const failure = await limits.backlogs(async () => {
       signal.throwIfAborted();
@@ -68,7 +65,7 @@ export class Backlog {
             if (piece.records.length === 0) await this.#skipRemoved(partition, range);
             await take(piece);
             records += piece.records.length;
-            if (records >= PART_RECORDS) partEnd.abort();
+            if (records >= options.backlogPart) partEnd.abort();
           };
           try {
             await reader.read({ partition, from, to: end - 1 }, takeAndCount, stopped);

@@ -314,6 +314,7 @@ function optionsOf(shape: Shape): NonNullable<WorldSettings['options']> {
     },
     lanes: shape.hasLane ? { a: { share: 0.3 } } : {},
     leapOffsets: 4,
+    backlogPart: 3,
     chunk: { maxRows: shape.chunkRows },
     journal: { partitions: shape.shards },
     review: {
