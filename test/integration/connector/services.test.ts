@@ -111,7 +111,7 @@ test('the doctor checks each service', async () => {
   );
 });
 
-test('an outage of one service is reported under its name, and pipelines of other services continue although its waiting batches fill their share of memory', async () => {
+test('an outage of one service is reported under its name, and pipelines of other services continue even after its batches have used up their share of memory', async () => {
   const { port } = shadow;
   await shadow.stop();
   await compared.write(200, LARGE);

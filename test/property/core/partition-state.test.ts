@@ -36,7 +36,7 @@ test('a gap of a hundred million offsets below the watermark costs neither time 
   assert.equal(state.snapshot(1).claimed.size, 0);
 });
 
-test('the last claimed record is read again if it is near, because another timestamp means another topic', () => {
+test('the last claimed record is read again if it is near the position, because another timestamp means another topic', () => {
   const resumed = () =>
     PartitionState.resume(0, {
       seq: 1,

@@ -85,7 +85,7 @@ test('records after an open transaction of a producer count as lag until they ca
   assert.equal(instance.gauge('consumer_lag'), 0);
 });
 
-test('without a response of Kafka the request is not repeated, the shard continues, and a stop does not wait', async () => {
+test('while Kafka does not respond, the request for the end of the log is not repeated, the shard continues, and a stop does not wait', async () => {
   const { world, questions } = watched({ partitions: 1 });
   questions.answers = false;
   const instance = world.start();

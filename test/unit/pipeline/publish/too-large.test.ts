@@ -129,7 +129,7 @@ test('a record whose key is too large for the output topic is not reviewed', asy
   );
 });
 
-test('the dead letter of a record that no longer decodes and has too large headers has only coordinates', async () => {
+test('the dead letter of a record that no longer decodes and whose headers are too large has only coordinates', async () => {
   let reading = true;
   const world = new World({
     partitions: 1,
