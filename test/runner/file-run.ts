@@ -66,7 +66,7 @@ export async function runFile(
     passed = counts.passed;
     failed = counts.tests - counts.passed;
   });
-  // The totals do not include suites. A suite that fails by itself is a file that cannot be imported.
+  // The totals do not include suites. A suite itself fails only if its file cannot be imported.
   let brokenSuites = 0;
   const failures: string[] = [];
   events.on('test:fail', ({ name, file: of, details: { type, error } }) => {

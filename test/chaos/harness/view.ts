@@ -72,8 +72,8 @@ export class View {
 
   /** Reads everything that is committed now. */
   async read(): Promise<void> {
-    // Reads the outputs first, so that the source then has all of their records. If a read fails, the next call
-    // handles the records read so far, since the readers have passed them.
+    // Reads the outputs before the source, so that the source record of every output has been read. If a read fails,
+    // the next call handles the records read so far, since the readers have moved past them.
     const { outputs, deadLetters, source } = this.#pending;
     await this.#readers.outputs.forEachToEnd((record) => outputs.push(record));
     await this.#readers.deadLetters.forEachToEnd((record) => deadLetters.push(record));

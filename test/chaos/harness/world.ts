@@ -1,4 +1,4 @@
-/** Everything that runs: brokers and the sandbox behind proxies, replicas, producers and the observer. */
+/** World of a run: brokers and the sandbox behind proxies, replicas, producers and the observer. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type LocalKafka, startKafka } from '../../../dev/kafka/start.ts';
 import { eventually } from '../../support/eventually.ts';

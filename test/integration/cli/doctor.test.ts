@@ -35,7 +35,7 @@ before(async () => {
 });
 after(() => stack?.stop());
 
-/** Writes the configuration with replacements of substrings. Returns the path of the file. */
+/** Writes the configuration after replacing substrings. Returns the path of the file. */
 function changed(...replacements: readonly (readonly [string, string])[]): string {
   let text = readFileSync(stack.configFile, 'utf8');
   for (const [from, to] of replacements) {

@@ -60,7 +60,7 @@ export class DemoProcess {
     }
   }
 
-  /** Presses keys. Without a terminal these are lines on standard input. */
+  /** Sends keys, which the demo reads as lines of standard input if there is no terminal. */
   press(keys: string): void {
     this.process.stdin?.write(`${keys}\n`);
   }

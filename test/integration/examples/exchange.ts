@@ -34,8 +34,8 @@ const decision = (id: string, example = EXAMPLE) =>
 const idHeader = (id: string) => [['event-id', id]] as const;
 
 /**
- * Tests one language. A missing toolchain is only reported, unless EXAMPLE_TOOLCHAINS lists the language, as in CI.
- * Then the test fails.
+ * Tests one language. If its toolchain is missing, the test only reports this, but fails if EXAMPLE_TOOLCHAINS lists
+ * the language, as in CI.
  */
 export async function testExchange({
   language,

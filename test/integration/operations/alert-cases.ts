@@ -30,7 +30,7 @@ export const OBJECTIVE: Case['series'] = {
   [`objective_in_time_ratio${P}`]: '0.99x9000',
 };
 
-/** Returns series with this number of publications in time and in total per step. */
+/** Returns series with `all` publications per step, `inTime` of them in time. */
 const publications = (inTime: number, all: number, steps: number, pipeline = 'p') => ({
   [`decisions_late_total{pipeline="${pipeline}"}`]: `0+${all - inTime}x${steps}`,
   [`decisions_total{pipeline="${pipeline}",status="SUCCESS"}`]: `0+${all}x${steps}`,

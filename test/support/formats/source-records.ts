@@ -10,7 +10,7 @@ export type Format = 'avro' | 'protobuf' | 'json-schema' | 'text' | 'cloudevents
 interface Reviewed {
   readonly content: string;
   readonly type: string;
-  /** JSON text. Numbers keep these digits. */
+  /** JSON text of the metadata, with the digits that numbers must keep. */
   readonly metadata: string;
 }
 
@@ -104,7 +104,7 @@ async function protobufDecimal(
   const text =
     'syntax = "proto3"; import "confluent/type/decimal.proto"; message Priced { string content = 1; confluent.type.Decimal price = 2; }';
   const id = await registry.register('priced', { type: 'PROTOBUF', text }, signal);
-  // Message 0; content; price: 1000 in two bytes, precision 4, scale 2.
+  // Index of the first message, then the content, then the price: 1000 in two bytes, precision 4, scale 2.
   const payload = Buffer.concat([
     Buffer.from('\0\x0a\x06priced'),
     Buffer.from([0x12, 8, 0x0a, 2, 3, 0xe8, 0x10, 4, 0x18, 2]),

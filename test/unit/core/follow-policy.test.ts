@@ -34,7 +34,7 @@ const fail = (as: Fail['as']): Fail => ({ do: 'fail', as });
 
 type Step = Wait | Settle | Fail;
 
-/** Expected steps: in time; late with `onTimeout: wait`; late with `onTimeout: error`. */
+/** Expected steps for each state: in time, late with `onTimeout: wait`, and late with `onTimeout: error`. */
 const STEPS: Readonly<Record<RemoteState | 'none', readonly [Step, Step, Step]>> = {
   none: [WAIT, OVERDUE, OVERDUE],
   pending: [WAIT, OVERDUE, fail('review_timeout')],

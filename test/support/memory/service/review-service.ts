@@ -13,7 +13,7 @@ import { LentSlices } from './lent-slices.ts';
 export interface ServiceRow extends SourceCoordinate {
   readonly content: string;
   readonly status: 'success' | 'error';
-  /** Number of resets from the item; absent if 0. It stays with the row like the reference column of a CSV file. */
+  /** Number of resets in the item; absent if 0. The service keeps it with the row, like the reference column of a CSV file. */
   readonly replay?: number;
 }
 

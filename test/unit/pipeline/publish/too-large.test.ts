@@ -1,4 +1,4 @@
-/** Terminal records that are too large for Kafka still end their source records. Tested with the engine in memory. */
+/** Source records still end if their terminal records are too large for Kafka. Tested with the engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lastHeader } from '../../../../src/core/record.ts';
