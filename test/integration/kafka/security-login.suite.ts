@@ -229,7 +229,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
   /**
    * Sends requests at the start, near the end and after the end of a session. They fail if the broker closes the connection.
    * Delays on a busy machine do not cause an early login.
-   * @param loginsAt times of the logins in milliseconds of performance.now(), which grows
+   * @param loginsAt times of the logins, to which the connection adds new ones, in milliseconds of performance.now()
    */
   async function usedBeyondItsSession(
     connection: KafkaConnection,

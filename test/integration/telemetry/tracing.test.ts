@@ -37,7 +37,7 @@ const event = (n: number) => ({
   headers: headerList({ traceparent: `00-${TRACE}-${spanId(n)}-01`, tracestate: 'vendor=1' }),
 });
 
-/** Returns the names from the batch to the span, without topics. */
+/** Returns the names of the spans from the batch down to this span, without topics. */
 function pathOf({ parentSpanId, name }: CollectedSpan, spans: readonly CollectedSpan[]): string {
   const own = name.replace(/^(process|send) .*/, '$1');
   const parent = spans.find(({ spanId }) => spanId === parentSpanId);

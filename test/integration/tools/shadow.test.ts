@@ -36,7 +36,7 @@ async function policyOf(without: string) {
   return { review: { ...review, rules: [...live, ...drafted] } };
 }
 
-/** The rule of a sample of 50 %, stated independently. */
+/** True if a sample of 50 % contains the key, computed independently of the connector's code. */
 const isInSample = (key: string) => createHash('sha256').update(key).digest('hex') < '8';
 
 const kafka = await testKafka();

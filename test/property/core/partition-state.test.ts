@@ -153,7 +153,7 @@ test('ranges that intake leaps over stay unread until they are read, in any orde
           state.advance(range, to);
         } else if (what === 'leap') {
           const { position } = state.newest;
-          // The fetched records up to `from` are still to be taken.
+          // The fetched records up to `from` have not been taken yet.
           const from = position + (which % 3);
           ranges.push(state.leap(from, from + count), state.newest);
         } else {
