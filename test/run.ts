@@ -40,7 +40,7 @@ function needsBroker({ file, bundle = [file] }: Plan): boolean {
 const print = (text: string) => process.stdout.write(text);
 
 async function startSharedBroker(interrupt: AbortSignal, many: boolean): Promise<LocalKafka> {
-  // The archive is optional.
+  // The archive only saves time, so a failure is ignored.
   if (many) await makeClassArchive(interrupt).catch(() => undefined);
   const startedMs = performance.now();
   const kafka = await startKafka({

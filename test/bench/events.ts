@@ -26,7 +26,7 @@ const HOSTILE_SHARE = 0.05;
 const POOL_CHARACTERS = 1 << 16;
 
 const TEXTS = textPool();
-// TypeScript's library does not declare it yet.
+// TypeScript's library does not declare JSON.rawJSON yet.
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 
 /** Returns a string of this many characters from the pool. */

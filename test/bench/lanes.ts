@@ -73,7 +73,7 @@ export async function measureLanes(
     await producer.close();
     await reader.close();
     const decided = delays.length;
-    // The oldest events are decided first.
+    // Only the newest events are undecided, because the oldest are decided first.
     for (let n = decided; n < written; n++)
       delays.push(Date.now() - began - (n * 1_000) / LIVE_PER_SECOND);
     delays.sort((a, b) => a - b);

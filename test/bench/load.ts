@@ -59,7 +59,7 @@ export async function write(
   );
 }
 
-/** Retries, since a broker may not know yet that it leads a new partition. */
+/** Writes a batch. Retries, since a broker may have just become the leader of a new partition without knowing it yet. */
 async function writePatiently(
   producer: RawProducer,
   topic: string,

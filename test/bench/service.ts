@@ -14,7 +14,7 @@ const METADATA = Object.fromEntries(membersOf(1, randomOf(1)));
 const REVIEW_MS = Number(process.argv[2] ?? 0);
 const UPLOAD_BYTES_PER_SECOND = Number(process.argv[3] ?? Infinity);
 const PIECE_BYTES = 64 * 1024;
-/** Time in ms at which all uploads so far are received at UPLOAD_BYTES_PER_SECOND. */
+/** Time in ms at which the storage has received all uploads so far, at UPLOAD_BYTES_PER_SECOND. */
 let receivedMs = 0;
 /** Number of downloaded results to keep, since the successor of a killed process downloads them again. */
 const KEPT_RESULTS = 32;

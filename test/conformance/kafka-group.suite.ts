@@ -96,7 +96,10 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
       );
       assert.equal(listener.records('source', 0).length, 2);
       group.resume('source', 0);
-      await world.until('the others are read', () => listener.records('source', 0).length === 4);
+      await world.until(
+        'the remaining records are read',
+        () => listener.records('source', 0).length === 4,
+      );
       assert.deepEqual(listener.values('source', 0), ['v0', 'v1', 'v2', 'v3']);
     });
 
@@ -154,12 +157,15 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
       const first = await join();
       const second = await join();
       await world.until(
-        'each has one shard',
+        'each member has one shard',
         () => first.listener.shards.length === 1 && second.listener.shards.length === 1,
       );
       assert.deepEqual([...first.listener.shards, ...second.listener.shards].sort(), [0, 1]);
       await world.settle(second.group.stop());
-      await world.until('the first has both again', () => first.listener.shards.length === 2);
+      await world.until(
+        'the first member has both shards again',
+        () => first.listener.shards.length === 2,
+      );
       const generations = first.listener.assignments.map(({ generation }) => generation);
       assert.deepEqual(
         generations,
@@ -184,7 +190,10 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
       assert.deepEqual(first.listener.records('source', own), []);
       first.group.seek('source', own, 0);
       first.group.resume('source', own);
-      await world.until('it reads again', () => first.listener.records('source', own).length === 2);
+      await world.until(
+        'the first member reads again',
+        () => first.listener.records('source', own).length === 2,
+      );
     });
 
     it('assigns partitions that are added to the source while it runs', async () => {
@@ -235,7 +244,7 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
       await world.settle(world.produce(world.topics.source, 0, numbered(0, 1)));
       const other = await join((one, own) => readSourceFrom(one, own, 0));
       await world.until(
-        'another member reads it',
+        'another member reads the record',
         () => other.listener.records('source', 0).length === 1,
       );
       assert.equal(listener.batches.length, before);

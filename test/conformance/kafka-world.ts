@@ -34,7 +34,7 @@ export interface KafkaWorld {
   readonly admin: ClusterAdmin;
   /** Creates a member of the group, which is closed with the world. */
   group(): ShardGroup;
-  /** Creates producers as in another process. */
+  /** Creates producers that share no state with the earlier ones, as if in another process. */
   producers(): ShardProducers;
   controlProducer(): ControlProducer;
   /** Creates a replay's producer, which commits source offsets and writes to no journal. */

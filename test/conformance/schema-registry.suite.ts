@@ -77,7 +77,7 @@ export function schemaRegistrySuite(
       await registry().register(subject, FIRST, SIGNAL);
       await setRule(subject, rule);
       await registry().register(subject, GROWN, SIGNAL);
-      // Records of the first version have no b, which has no default.
+      // Conflicts with the first version only: records of that version lack b, and b has no default.
       const found = await registry().compatibility(subject, DEMANDING, SIGNAL);
       assert.deepEqual(found, { compatible: true, messages: [] }, rule);
       const registered = registry().register(subject, DEMANDING, SIGNAL);

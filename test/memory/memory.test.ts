@@ -13,7 +13,7 @@ import { type Event, Load } from './memory-load.ts';
 const PARTITIONS = 64;
 const TYPES = ['post', 'comment', 'message', 'profile'] as const;
 const BUDGET = 64;
-/** docs/operating.md, Memory: ceiling in MiB for a budget in MiB. */
+/** Returns the ceiling for a budget, both in MiB, as in docs/operating.md, Memory. */
 const ceiling = (budget: number) => 200 + 1.5 * budget;
 const ceilingOfLargeItems = (budget: number, shards: number, largest: number) =>
   200 + 3 * budget + shards * largest;

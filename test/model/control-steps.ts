@@ -38,7 +38,7 @@ export function commandInJournal({ now, rules }: Model): number {
   return rules.continuesFromAcknowledgement ? now.get(s.ACKNOWLEDGED) : 0;
 }
 
-/** An owner reads the commands in its journal in order, and acknowledges the newest. */
+/** Steps by which an owner reads the commands in its journal in order, and acknowledges the newest. */
 export function controlSteps(model: Model, i: number): void {
   const { now, rules } = model;
   if (rules.command === 'none' || now.of(i, s.MODE) !== s.OWNER) return;

@@ -130,7 +130,7 @@ export class Model {
     } else this.clearTransaction(state, i);
   }
 
-  /** The instance drops its state. It must receive the assignment from the group before it claims again. */
+  /** Drops the instance's state. The instance must receive the assignment from the group before it claims again. */
   lose(i: number, { commitInNetwork = false } = {}): void {
     const next = this.next();
     if (commitInNetwork) next.setOf(i, s.DETACHED, 1);
@@ -138,7 +138,7 @@ export class Model {
     this.forget(next, i, s.LOST);
   }
 
-  /** The client loses its position. Without a seek it continues from the group's committed offset. */
+  /** Makes the client lose its position. Without a seek, the client continues from the group's committed offset. */
   rejoin(state: s.State, i: number): void {
     if (this.rules.seeksAtJoin) return;
     const committed = state.progress(s.JOURNAL_PROGRESS);
@@ -187,7 +187,10 @@ export class Model {
     state.sortSlots();
   }
 
-  /** A fenced instance cannot commit. It can only upload batches whose jobs it saw committed. */
+  /**
+   * Clears the state of a fenced instance, which cannot commit. The instance can only upload batches whose jobs it saw
+   * committed.
+   */
   #fenced(state: s.State, i: number): void {
     if (state.of(i, s.DETACHED) === 1) this.clearTransaction(state, i);
     const mode = state.of(i, s.MODE);

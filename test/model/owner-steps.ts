@@ -86,7 +86,7 @@ function inHand(model: Model, i: number): number {
   return mask;
 }
 
-/** The separate reader of retries finds the wanted records in any order. */
+/** Steps of the separate reader of retries, which finds the wanted records in any order. */
 function rewindSteps(model: Model, i: number): void {
   const { now, scenario } = model;
   const wanted = now.of(i, s.WANTED);

@@ -3,59 +3,74 @@
  * connector's rules. docs/internals/testing.md names the code of each rule.
  */
 export interface Rules {
-  /** A restart continues from the recorded progress; false: from the watermark only, the group's committed offset. */
+  /** True if a restart continues from the recorded progress. Otherwise it continues from the group's committed offset. */
   readonly honoursProgress: boolean;
-  /** Initialising the transactional producer fences the previous one. */
+  /** True if the initialisation of a transactional producer fences the previous producer. */
   readonly fences: boolean;
-  /** Fences first, then replays to its own owner record; false: replays to the visible end, then fences. */
+  /**
+   * True if a claim fences first, then replays to its own owner record. Otherwise it replays to the visible end, then
+   * fences.
+   */
   readonly barrier: boolean;
-  /** The replay waits for the exact content of its owner record, which compaction may have replaced by a newer one. */
+  /**
+   * True if a replay waits for the exact content of its owner record. Compaction may have replaced the record by a
+   * newer one.
+   */
   readonly barrierByContent: boolean;
-  /** The claim may read committed offsets that are one commit old, and mistakes a difference for a reset. */
+  /** True if a claim may read committed offsets that are one commit old, and then mistakes a difference for a reset. */
   readonly believesStaleOffsets: boolean;
-  /** Each chunk of decisions shrinks the job's record in its transaction; false: only the last chunk changes it. */
+  /** True if each chunk of decisions shrinks the job's record in its transaction. Otherwise only the last chunk changes it. */
   readonly chunksShrinkJob: boolean;
-  /** Rows that are already settled are dropped. */
+  /** True if rows that are already settled are dropped. */
   readonly dropsSettledRows: boolean;
-  /** A batch is uploaded only after its job's record is committed. */
+  /** True if a batch is uploaded only after its job's record is committed. */
   readonly journalsBeforeUpload: boolean;
-  /** A batch that waits permanently for its upload is replaced by a new batch. */
+  /** True if a batch that would wait permanently for its upload is replaced by a new batch. */
   readonly abandonsStuckUploads: boolean;
-  /** A retry writes its new job and shrinks the old one in one transaction; false: it writes the new job first. */
+  /** True if a retry writes its new job and shrinks the old one in one transaction. Otherwise it writes the new job first. */
   readonly movesAtOnce: boolean;
-  /** After a lost response the owner keeps its view and tries again. */
+  /** True if an owner keeps its view after a lost response and tries again. */
   readonly retriesBlindly: boolean;
   /**
    * Reader of a retry. `apart`: a separate reader. `shared`: intake, which moves its position back and then reads
    * records again that it has already buffered.
    */
   readonly rewinds: 'apart' | 'shared';
-  /** Intake does not buffer records again that it has read but not committed. */
+  /** True if intake does not buffer records again that it has read but not committed. */
   readonly intakeKnowsWhatItTook: boolean;
-  /** An owner that rejoins seeks to its own position; false: it continues from the committed offset. */
+  /** True if an owner that rejoins seeks to its own position. Otherwise it continues from the committed offset. */
   readonly seeksAtJoin: boolean;
-  /** An instance keeps its state when the group assigns its shard to another instance; false: it drops the state. */
+  /** True if an instance keeps its state when the group assigns its shard to another instance. Otherwise it drops the state. */
   readonly keepsStateWithoutShard: boolean;
-  /** Records that decode may become dead letters before they are in a job, as if the service rejected their type. */
+  /** True if records that decode may become dead letters before they are in a job, as if the service rejected their type. */
   readonly deadLettersRefusedTypes: boolean;
-  /** One reset of the group by an operator: `keeps-live-jobs` is the rule; `forgets-claims` changes only the watermarks. */
+  /**
+   * One reset of the group by an operator: `keeps-live-jobs` is the connector's rule, `forgets-claims` changes only the
+   * watermarks.
+   */
   readonly reset: 'none' | 'keeps-live-jobs' | 'forgets-claims';
   /**
-   * Command that an operator gives once and later ends by a resume. Until then, no records are consumed, and with `pause` no job
-   * begins.
+   * Command that an operator gives once and later ends by a resume. Before the resume, no records are consumed, and
+   * with `pause` no job begins.
    */
   readonly command: 'none' | 'drain' | 'pause';
-  /** A claim reads the newest command before it owns the shard; false: the owner reads it some time later. */
+  /** True if a claim reads the newest command before it owns the shard. Otherwise the owner reads it some time later. */
   readonly claimReadsCommand: boolean;
-  /** A drain is acknowledged when no record is in flight; false: when no job is live. */
+  /** True if a drain is acknowledged only when no record is in flight. Otherwise it is acknowledged when no job is live. */
   readonly acknowledgesAtRest: boolean;
-  /** An acknowledgement contains the revision of its command; false: it applies to any command. */
+  /** True if an acknowledgement contains the revision of its command. Otherwise it applies to any command. */
   readonly acknowledgesRevision: boolean;
-  /** At most once per run, an unreadable record replaces the newest command in a journal, and compaction removes that command. */
+  /**
+   * True if an unreadable record may replace the newest command in a journal, at most once per run. Compaction then
+   * removes the command.
+   */
   readonly spoilsCommand: boolean;
-  /** A claim without a readable command continues from the newest acknowledgement; false: as without a command. */
+  /**
+   * True if a claim without a readable command continues from the newest acknowledgement. Otherwise it continues as
+   * without a command.
+   */
   readonly continuesFromAcknowledgement: boolean;
-  /** A command that changes nothing is written anyway if a shard's command cannot be read. */
+  /** True if a command that changes nothing is written anyway when a shard's command cannot be read. */
   readonly replacesSpoilt: boolean;
 }
 

@@ -49,7 +49,7 @@ export function search(model: Model, { onProgress }: SearchOptions = {}): Outcom
       if (broken !== undefined) return;
       const known = states.size;
       const to = states.add(next, id);
-      // Known states were checked when they were found.
+      // Checks only new states, because known states were checked when they were found.
       const what = violation ?? (to === known ? violationOf(model, next) : undefined);
       if (what !== undefined) {
         const end = new State(model.scenario.slots);

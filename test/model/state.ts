@@ -42,7 +42,7 @@ export const ACKNOWLEDGED = WORLD + 7;
 export const SPOILT = WORLD + 8;
 export const NOT_SPOILT = 0;
 export const IS_SPOILT = 1;
-/** A later command is in the journal. The commands between the unreadable one and the later one stay lost. */
+/** A later command is in the journal. The commands before it, from the replaced one on, stay lost. */
 export const REPLACED = 2;
 
 const INSTANCES = WORLD + 9;
@@ -83,16 +83,16 @@ export const MODES = [
 ] as const;
 export const DOWN = 0;
 export const IDLE = 1;
-/** Must receive the assignment from the group before it claims again. */
+/** The instance must receive the assignment from the group before it claims again. */
 export const LOST = 2;
 export const CLAIMING = 3;
 export const REPLAY = 4;
 export const OWNER = 5;
-/** Keeps its state without the shard. */
+/** The instance keeps its state without the shard. */
 export const PAUSED = 6;
-/** Has replayed without a fence (`barrier: false`). */
+/** The instance has replayed without a fence (`barrier: false`). */
 export const REPLAYED = 7;
-/** Is fenced, but has not detected this yet. */
+/** The instance is fenced, but has not detected this yet. */
 export const ZOMBIE = 8;
 
 export const NO_TRANSACTION = 0;
@@ -100,7 +100,7 @@ export const JOB = 1;
 export const MOVE = 2;
 export const SETTLE = 3;
 export const DEAD_LETTER = 4;
-/** Acknowledges a command. */
+/** The transaction acknowledges a command. */
 export const ACKNOWLEDGE = 5;
 
 const SLOTS = INSTANCES + 2 * INSTANCE_BYTES;

@@ -132,7 +132,10 @@ export class Edges {
     this.#ends.push(this.#targets.length);
   }
 
-  /** The states that lead to state `id` are `sources[starts[id]]` up to before `sources[starts[id + 1]]`. */
+  /**
+   * Returns the transitions by target: those to state `id` come from `sources[starts[id]]` up to, but excluding,
+   * `sources[starts[id + 1]]`.
+   */
   reversed(states: number): { starts: Float64Array; sources: Uint32Array } {
     const starts = new Float64Array(states + 1);
     for (let edge = 0; edge < this.#targets.length; edge++) {

@@ -46,7 +46,7 @@ function believeCommit(model: Model, next: s.State, i: number): void {
       next.setBatch(c, s.left(i), next.batch(c, s.writtenLeft(i)));
       next.setBatch(c, s.phase(i), s.IN_JOURNAL);
     } else if (role === s.CHANGED_RECORD) {
-      // May differ from the journal: without `chunksShrinkJob` the journal has more remaining records.
+      // The memory may differ from the journal, which without `chunksShrinkJob` has more remaining records.
       const left =
         transaction === s.SETTLE
           ? next.batch(c, s.left(i)) & ~outputs

@@ -13,14 +13,14 @@ export function worldSteps(model: Model): void {
   }
 }
 
-/** The assignment can change at any time: by a session timeout, a rebalance, or the removal of a restarted member. */
+/** Changes the assignment, at any time: by a session timeout, a rebalance, or the removal of a restarted member. */
 function groupSteps(model: Model): void {
   const other = 1 - model.now.get(s.ASSIGNED);
   model.next().set(s.ASSIGNED, other);
   model.emit(false, () => `group: gives the shard to ${instanceName(other)}`);
 }
 
-/** Kafka's tool resets only an empty group. */
+/** Resets the group. Kafka's tool resets only an empty group. */
 function operatorSteps(model: Model): void {
   const { now, rules, scenario, progress } = model;
   if (rules.reset === 'none' || now.get(s.RESET_STATE) !== s.NO_RESET) return;
@@ -49,7 +49,7 @@ function networkSteps(model: Model, c: number): void {
   model.emit(false, () => `network: upload of ${items()} is lost`);
 }
 
-/** A review ends with any subset of its rows, or fails. */
+/** Ends a review with any subset of its rows, or as failed. */
 function serviceSteps(model: Model, c: number): void {
   const { now } = model;
   if (now.batch(c, s.REMOTE) !== s.PENDING) return;

@@ -1,4 +1,4 @@
-/** Runs test files in one process (TEST_BUNDLE), each as a suite, so that its hooks apply only to its tests. */
+/** Runs test files in one process (TEST_BUNDLE). Each file is a suite, so that the hooks of a file apply only to its tests. */
 import { describe } from 'node:test';
 
 for (const file of JSON.parse(process.env.TEST_BUNDLE ?? '[]') as string[])

@@ -9,7 +9,7 @@ import { ROOT } from './suites.ts';
 
 const GUARD = fileURLToPath(new URL('../support/file-guard.ts', import.meta.url));
 const BUNDLE = fileURLToPath(new URL('./bundle.ts', import.meta.url));
-/** Time in milliseconds after the file's own limit, after which a file that is stuck in a loop is ended. */
+/** Time in milliseconds from the file's own limit until a file that is stuck in a loop is ended. */
 const STUCK_MS = 30_000;
 /** Matches the reporter's totals of one file, which the run replaces with its own. */
 const REPORTER_TOTALS =
@@ -66,7 +66,7 @@ export async function runFile(
     passed = counts.passed;
     failed = counts.tests - counts.passed;
   });
-  // The totals do not include suites. A suite that fails by itself is a file that cannot be imported.
+  // The totals do not include suites. A suite itself fails only if its file cannot be imported.
   let brokenSuites = 0;
   const failures: string[] = [];
   events.on('test:fail', ({ name, file: of, details: { type, error } }) => {

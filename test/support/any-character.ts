@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 
-/** First surrogate and number of surrogates. They are not characters. */
+/** Range of the surrogate code points, which are not characters. */
 const SURROGATES = { from: 0xd800, count: 0x800 };
 
 /**
- * Arbitrary of any character, for the `unit` of `fc.string`. The library's `unit: 'binary'` means the same, but
- * builds a table of a million characters, which takes a second in each process.
+ * Arbitrary of one character, for the `unit` of `fc.string`. The library's `unit: 'binary'` generates the same
+ * characters, but builds a table of a million of them, which takes a second in each process.
  */
 export const anyCharacter = fc.nat(0x10ffff - SURROGATES.count).map(
   (n) => String.fromCodePoint(n < SURROGATES.from ? n : n + SURROGATES.count),

@@ -40,7 +40,7 @@ export function assertContract(name: ContractName, value: unknown): void {
   if (problem !== undefined) assert.fail(problem);
 }
 
-/** Returns the contract that applies to an output record. The contracts differ in their members. */
+/** Returns the contract of an output record. The contracts differ in their members, which identify the right one. */
 export function contractOf(value: object): ContractName {
   if ('batch' in value) return 'decision';
   return 'decision_id' in value ? 'looked-up-decision' : 'receipt';
@@ -48,7 +48,7 @@ export function contractOf(value: object): ContractName {
 
 /** Checks a parsed record of an output topic. @returns the violation, or undefined */
 export function outputProblem(value: unknown, headers: RecordHeaders): string | undefined {
-  if (typeof value !== 'object' || value === null) return 'is no JSON object';
+  if (typeof value !== 'object' || value === null) return 'is not a JSON object';
   const problem = contractProblem(contractOf(value), value);
   if (problem !== undefined) return problem;
   const id = headerOf({ headers }, 'event-id');

@@ -1,18 +1,18 @@
-/** Growth of the processor time of work with its size. Unlike a duration, it hardly depends on other load. */
+/** Growth of the processor time of work with the size of its input. Unlike elapsed time, it hardly depends on other load. */
 
 const FACTOR = 32;
 const SMALL_RUNS = 20;
 const LARGE_RUNS = 3;
 
 /**
- * Upper limit for linear work, which measures about 32, or up to 150 with garbage collection. Quadratic work measures
- * about 1,000.
+ * Upper limit of the growth for linear work. Linear work grows by about 32, or up to 150 with garbage collection.
+ * Quadratic work grows by about 1,000.
  */
 export const LINEAR = 350;
 
 /**
- * Returns the processor time for 32 times the size, divided by the time for the size. Uses the shortest of several
- * runs.
+ * Returns the processor time at 32 times `size`, divided by the processor time at `size`. Each is the shortest of
+ * several runs.
  * @param prepare returns the work for a size; only the call of the work is measured
  */
 export async function growthOf(

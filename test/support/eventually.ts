@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const INTERVAL_MS = { min: 20, max: 100 } as const;
 
 /**
- * Polls until `probe` succeeds, for things that send no signal (another process, a broker).
+ * Polls until `probe` succeeds. Use it for states that send no event, such as the state of another process or a broker.
  * @param what completes "waited in vain until …"
  * @param probe returns undefined or false for "not yet". An error also counts as "not yet"; the last error becomes
  * the cause of the final one.

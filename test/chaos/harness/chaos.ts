@@ -17,14 +17,17 @@ import { World } from './world.ts';
 
 const REPLICAS = 2;
 const QUOTA_REPLICAS = 3;
-/** Time for the records that wait for the quota when the producers stop, ms. */
+/** Maximum time after the producers stop until records that wait for the quota are settled, ms. */
 const QUOTA_DRAIN_MS = 180_000;
 /** Time for gauges to show that everything is settled, ms. */
 const GAUGES_MS = 10_000;
 /** Time for a broker that was frozen or killed to catch up with its replicas, ms. */
 const REPLICAS_MS = 30_000;
 
-/** Violations by the connector are in the report. @throws Error if the world cannot be started, or the signal's reason */
+/**
+ * Runs chaos once. The report contains the connector's violations.
+ * @throws Error if the world cannot be started, or the signal's reason
+ */
 export async function runChaos(options: ChaosOptions): Promise<Report> {
   const directory = await keepDirectory(path.join(tmpdir(), `chaos-${randomUUID()}`));
   try {
@@ -108,7 +111,7 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
   const drainMs = performance.now() - drainStartMs;
   signal.throwIfAborted();
 
-  // Gauges can be a second old; counters are current.
+  // Samples again, because the last sample of a gauge may precede the end of the work.
   const idle = async () => {
     await fleet.lookAtAll();
     return fleet.lives.every(

@@ -20,7 +20,7 @@ import { Prober } from './observe/prober.ts';
 const STOP_MS = 30_000;
 const SAMPLE_MS = 2_000;
 const SCRAPE_MS = 2_000;
-/** Time for enough replicas to get live jobs, ms. */
+/** Maximum time for enough replicas to get live jobs, ms. */
 const BUSY_MS = 60_000;
 
 export interface Counters {
@@ -38,7 +38,7 @@ export interface Life {
   /** Peak of the resident memory, bytes. */
   peakBytes: number;
   counters: Counters | undefined;
-  /** `stopped` if the last counters are final: they were read after its last work, or it stopped in order. */
+  /** `stopped` if the last counters are final, because they were read after the last work or the replica stopped in order. */
   ended: 'running' | 'stopped' | 'killed';
 }
 
@@ -46,7 +46,7 @@ export interface Life {
 interface Slot {
   readonly client: string;
   readonly port: number;
-  /** File with the shift of its wall clock, ms. */
+  /** File with the shift of the replica's wall clock, ms. */
   readonly clockFile: string;
   /** undefined during a start. */
   replica: Replica | undefined;
@@ -116,7 +116,7 @@ export class Fleet {
     return replica;
   }
 
-  /** Returns the first slot whose process has ended, or a new one, as a restarted container keeps its place. */
+  /** Returns the first slot whose process has ended, or else a new slot. A restarted container also keeps its place. */
   async #freeSlot(): Promise<Slot> {
     const free = this.#slots.find(({ replica }) => replica?.process.exit !== undefined);
     if (free !== undefined) return free;
@@ -197,7 +197,7 @@ export class Fleet {
     this.#interruptions.set(replica, (this.#interruptions.get(replica) ?? 0) + 1);
   }
 
-  /** The replica need not be a member until `until` settles. */
+  /** Excuses the replica from being a member until `until` settles. */
   excuse(replica: Replica, until: Promise<unknown>): void {
     this.#away.add(replica);
     const back = () => this.#away.delete(replica);
@@ -218,7 +218,7 @@ export class Fleet {
     return this.#lifeOf.get(replica)?.counters?.consumedBy.get(pipeline) ?? 0;
   }
 
-  /** Time since its start in which a replica was runnable but had no processor, ms. */
+  /** Time since a replica's start in which it was runnable but had no processor, ms. */
   starvedMs(replica: Replica): number {
     return waitedMs(replica.process.pid);
   }
@@ -227,12 +227,15 @@ export class Fleet {
     return this.running.filter((replica) => this.liveJobs(replica) > 0);
   }
 
-  /** Live jobs of the replica's own shards. A replica that is cut off may also log jobs of shards that it has lost. */
+  /**
+   * Returns the number of live jobs in the replica's own shards. The log of a replica that is cut off may also name
+   * lost shards.
+   */
   liveJobs(replica: Replica): number {
     return liveJobs(replica, this.running);
   }
 
-  /** The replica's own shards of one random pipeline. */
+  /** Returns the replica's own shards of one random pipeline. */
   someShards(replica: Replica, random: SeededRandom): ReadonlySet<ShardName> {
     return someOfOne(ownedShards(replica, this.running).keys(), random);
   }
@@ -279,7 +282,7 @@ export class Fleet {
         this.running.map(async (replica) => {
           const life = this.#lifeOf.get(replica) as Life;
           life.peakBytes = Math.max(life.peakBytes, peakOf(replica.process.pid));
-          // A replica that is starting, stopping or frozen does not respond.
+          // Ignores errors, because a replica that is starting, stopping or frozen does not respond.
           if (!this.#frozen.has(replica)) await this.#look(replica, life).catch(() => undefined);
         }),
       );

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 
 interface Piece {
-  /** `performance.now()` at which it may be sent. */
+  /** `performance.now()` at which the data may be sent. */
   readonly dueMs: number;
   /** Data, or null for the end of the direction. */
   readonly data: Buffer | null;

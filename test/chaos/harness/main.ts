@@ -20,8 +20,8 @@ usage: npm run chaos -- [options]
   --faults LIST   comma-separated faults (default: all); "producer" and "service" select all of their group
   --rate N        records per second (default 120)
   --quota N       rows per minute that reviews may submit, on three replicas (default: no limit). The run checks that
-                  any minute has at most the quota and one batch per shard, and that it is used up; with work for
-                  it: a rate of at least N/30, and the faults "kill -9 of a replica,rolling restart,scaling"
+                  no minute has more rows than the quota plus one batch per shard, and that the quota is used up. For
+                  this, use a rate of at least N/30 and the faults "kill -9 of a replica,rolling restart,scaling"
   --logs DIR      directory for the replicas' logs, written at the end
   --help          shows this help
 

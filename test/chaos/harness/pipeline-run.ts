@@ -12,7 +12,7 @@ import { View } from './view.ts';
 
 /** Maximum number of partitions that may be added to a source. */
 const MORE_PARTITIONS = 3;
-/** Shares of the records. Reviews are most of the work. */
+/** Share of the records by kind. Reviews are most of the work. */
 const SHARES: Readonly<Record<Kind, number>> = { review: 0.7, import: 0.2, lookup: 0.1 };
 const PERIODS_MS: Readonly<Record<Kind, number>> = { review: 250, import: 750, lookup: 1_000 };
 

@@ -9,7 +9,7 @@ import type { HostileEvents } from '../load/hostile-parts.ts';
 import type { HostileWrite } from './faults/hostile-writes.ts';
 import { traceOf } from './observe/trace-of.ts';
 
-/** One in this number of writes includes transactions. */
+/** One write out of this number includes transactions. */
 const TRANSACTIONS_EVERY = 8;
 /**
  * Timeout of transactions. If the response to an EndTxn is lost, the transaction blocks read_committed readers for

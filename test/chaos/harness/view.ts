@@ -35,7 +35,7 @@ export class View {
   readonly #producer: Pick<Producer, 'journal'>;
   /** `performance.now()` when the last terminal record was read. */
   lastTerminalMs = 0;
-  /** Partition → `performance.now()` of its last terminal record, or of when a record became due. */
+  /** Partition → `performance.now()` of its last terminal record, or when a record became due. */
   readonly #movedMs = new Map<number, number>();
 
   constructor(
@@ -53,7 +53,7 @@ export class View {
     this.#producer = producer;
   }
 
-  /** Returns these times for partitions with outstanding records. */
+  /** Returns the time in `#movedMs` of each partition with outstanding records. */
   owingSinceMs(): number[] {
     return [...this.#ledger.dueByPartition()].flatMap(([partition, due]) =>
       due > 0 ? [this.#movedMs.get(partition) ?? 0] : [],
@@ -72,8 +72,8 @@ export class View {
 
   /** Reads everything that is committed now. */
   async read(): Promise<void> {
-    // Reads the outputs first, so that the source then has all of their records. If a read fails, the next call
-    // handles the records read so far, since the readers have passed them.
+    // Reads the outputs before the source, so that the source record of every output has been read. If a read fails,
+    // the next call handles the records read so far, since the readers have moved past them.
     const { outputs, deadLetters, source } = this.#pending;
     await this.#readers.outputs.forEachToEnd((record) => outputs.push(record));
     await this.#readers.deadLetters.forEachToEnd((record) => deadLetters.push(record));
@@ -98,7 +98,7 @@ export class View {
     }
   }
 
-  /** Only bombs are unreadable batches of this kind. */
+  /** Expects a dead letter with the reason too_large, because only bombs are unreadable to this reader. */
   #takeUnreadable({ partition, offset, timestampMs }: UnreadableRecord): void {
     this.unreadable.add(`${partition}:${offset}`);
     const bare = {

@@ -1,4 +1,4 @@
-/** Everything that runs: brokers and the sandbox behind proxies, replicas, producers and the observer. */
+/** World of a run: brokers and the sandbox behind proxies, replicas, producers and the observer. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type LocalKafka, startKafka } from '../../../dev/kafka/start.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -24,7 +24,7 @@ export const SESSION_MS = 2_500;
 export const REQUEST_MS = 30_000;
 /** Number of outstanding records over all pipelines at which the producers wait. */
 const MOST_DUE = 500;
-/** The same with a quota, in quotas. */
+/** Number of outstanding records at which the producers wait if there is a quota, as a multiple of the quota per minute. */
 const QUOTA_PARTS_DUE = 1.5;
 /** Timeout of requests to the service, ms. */
 const SERVICE_ANSWER_MS = 4_000;
@@ -85,7 +85,7 @@ export class World {
     this.directory = options.directory;
     this.signal = AbortSignal.any([options.signal, this.#over.signal]);
     this.fleet = new Fleet(this.stack);
-    // There must be work for the next minute.
+    // Leaves enough work for the next minute of a quota.
     const mostDue = options.quota === undefined ? MOST_DUE : QUOTA_PARTS_DUE * options.quota;
     this.pipelines = KINDS.map(
       (kind, index) =>
@@ -195,7 +195,7 @@ export class World {
     await sleep(ms, undefined, { signal: this.signal });
   }
 
-  /** Resolves when the ledger has everything that was committed. Call it when no replica runs. */
+  /** Resolves when the ledger has everything that was committed. Must be called when no replica runs. */
   async quiet(): Promise<void> {
     await eventually('no transaction is open', () => this.observer.isStable(), {
       deadlineMs: SETTLE_MS,
@@ -235,7 +235,7 @@ const CHOICES = {
   // The timeout is short, because the bounds of waits after a fault include it.
   kafka: { sessionTimeout: `${SESSION_MS}ms` },
 };
-/** One run in this many shortens the waits of reviews; the other runs shorten the waits of imports. */
+/** One run out of this number shortens the waits of reviews; the other runs shorten the waits of imports. */
 const HASTY_REVIEWS = 4;
 
 export const hastyKind = (seed: number): Kind =>

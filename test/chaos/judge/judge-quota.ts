@@ -10,12 +10,12 @@ interface Quota {
   /** Rows per minute. */
   readonly quota: number;
   readonly shards: number;
-  /** Wall clock until which there was work, ms. */
+  /** Wall clock time until which there was work, ms. */
   readonly hadWorkMs: number;
 }
 
 const MINUTE_MS = 60_000;
-/** Part of the quota that is used while there is work. */
+/** Minimum share of the quota that must be used while there is work. */
 const USED = 0.95;
 
 /** Returns complaints, and a line of figures. */
@@ -30,7 +30,7 @@ export function judgeQuota(batches: readonly Uploaded[], { quota, shards, hadWor
   const largest = Math.max(0, ...uploads.map(({ rows }) => rows));
   const most = Math.max(0, ...uploads.map(({ atMs }) => rowsIn(atMs, atMs + MINUTE_MS)));
   const limit = quota + shards * largest;
-  // The first minute starts with an empty quota and few records.
+  // Skips the first minute, which starts with an empty quota and few records.
   const startMs = (uploads[0]?.atMs ?? hadWorkMs) + MINUTE_MS;
   const minutes = Math.floor((hadWorkMs - startMs) / MINUTE_MS);
   const used = Array.from({ length: Math.max(0, minutes) }, (_, minute) =>

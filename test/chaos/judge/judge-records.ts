@@ -60,7 +60,7 @@ export function judgeOutput(
     verdict.add(`has a ${what} with the wrong ${part}`, `${where}${details(value, event.fate)}`);
 }
 
-/** Describes the actual and expected outcome of a decision and its batch, as a help for searching the logs. */
+/** Describes the actual and expected outcome of a decision and its batch, to help search the logs. */
 function details({ status, result, batch }: Value, fate: Fate): string {
   if (!('decision' in fate)) return '';
   const outcome = (one: object) => JSON.stringify(one, ['status', 'result']);

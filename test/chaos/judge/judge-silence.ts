@@ -12,7 +12,7 @@ export interface Left {
   readonly deadLetters: readonly ReadRecord[];
 }
 
-/** Number of records to search at once. Only on a match they are searched one by one. */
+/** Number of records to search at once. They are searched one by one only if there is a match. */
 const AT_ONCE = 500;
 
 export function judgeSilence(
@@ -28,7 +28,7 @@ export function judgeSilence(
     kind === 'lookup' ? ({ headers }) => headersOf(headers) : whole,
     verdict,
   );
-  // The value of a dead letter is that of its source record.
+  // Only the headers are searched, because a dead letter has the value of its source record.
   look(
     'is in the headers of a dead letter',
     deadLetters,

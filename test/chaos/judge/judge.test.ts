@@ -291,7 +291,7 @@ test('the judge reports terminal records that violate their contract', () => {
   );
 });
 
-test('a minute above the quota and one batch per shard is a complaint, and so is a quota that is not used up', () => {
+test('the judge reports a minute with more rows than the quota plus one batch per shard, and a quota that is not used up', () => {
   const startMs = Date.UTC(2026, 0, 1);
   const at = (second: number, rows: number) => ({
     uploaded: new Date(startMs + 1_000 * second).toISOString(),

@@ -13,7 +13,7 @@ export interface Label {
   readonly explanation: string;
 }
 
-/** Decision at the service after it is made. */
+/** Decision that the service returns once it is made. */
 export interface MadeDecision {
   readonly status: 'SUCCESS' | 'ERROR';
   readonly result: string | null;

@@ -22,7 +22,7 @@ const POLICY: ServicePolicy = {
   },
 };
 const ID = /^[0-9a-f-]{36}$/;
-/** Final assertion of tests whose input must not be sent. */
+/** Asserts that the service received no batch and no import. */
 function assertNothingSent({ sandbox }: Bench): void {
   assert.deepEqual([sandbox.batches(), sandbox.imports()], [[], []]);
 }

@@ -35,7 +35,7 @@ before(async () => {
 });
 after(() => stack?.stop());
 
-/** Writes the configuration with replacements of substrings. Returns the path of the file. */
+/** Writes the configuration after replacing substrings. Returns the path of the file. */
 function changed(...replacements: readonly (readonly [string, string])[]): string {
   let text = readFileSync(stack.configFile, 'utf8');
   for (const [from, to] of replacements) {
@@ -115,7 +115,7 @@ test('all checks pass while a connector is running, and do not affect it', async
   assert.match(lines.get('journal')?.found ?? '', /^0 live jobs in 2 shards$/);
   assert.equal(lines.get('transactions')?.status, 'ok');
   assert.deepEqual(await state(), before);
-  // The next transaction of a fenced producer would fail.
+  // Writes more records. If the doctor had fenced the producers, their next transactions would fail.
   const more = [0, 1].map((partition) => ({
     partition,
     value: JSON.stringify({ type: 'post', content: SECRET }),

@@ -48,7 +48,7 @@ describe('import', { timeout: 600_000 }, () => {
     assert.match(unknown.err, /get_import at \S+ responded with 404/);
   });
 
-  it('is requested at the path of the configuration', async (t) => {
+  it('is requested at the path that the configuration sets', async (t) => {
     const service = await bench(t, nextDirectory());
     const id = (await service.run('import', 'submit', service.file('a.jsonl', JSONL))).out.trim();
     const path = ', importPath: "/v1/elsewhere/{import_id}"}';
@@ -81,7 +81,7 @@ describe('decision get', { timeout: 600_000 }, () => {
     ]);
     const made = await service.run('decision', 'get', 'd-1');
     assert.equal(made.code, EXIT.ok);
-    // A terminal must not act on the content.
+    // The output is printable ASCII, so that the content cannot control the terminal.
     assert.match(made.out, /^[ -~]+\n$/);
     assert.deepEqual(JSON.parse(made.out), {
       decisionId: 'd-1',

@@ -36,7 +36,7 @@ describe('SIGUSR1', { timeout: 600_000 }, () => {
 });
 
 describe('Ctrl-C', { timeout: 600_000 }, () => {
-  it('while waiting leaves the batch to the service, and names it', async (t) => {
+  it('while waiting leaves the batch at the service, and names it', async (t) => {
     const { service, start } = await stage(t);
     service.faults({ operation: 'get_batch', action: 'state', state: 'PENDING', times: 'always' });
     const { child, ended, told } = start([
@@ -75,7 +75,7 @@ describe('Ctrl-C', { timeout: 600_000 }, () => {
       interrupted('SIGINT', 'SIGINT'),
       interrupted('SIGTERM'),
     ]);
-    // SIGHUP stands for a terminal that is closed.
+    // SIGHUP is the signal that a process gets when its terminal is closed.
     await interrupted('SIGHUP');
   });
 });

@@ -34,7 +34,7 @@ subscribe('undici:request:bodySent', ({ request }) => {
     await kafka.write(stack.topics.source, events);
     const flags = `--report-uncaught-exception --report-directory=${reports} --import ${preload}`;
     const replica = await stack.startReplica({ NODE_OPTIONS: flags });
-    // spawnReplica checks its output continuously.
+    // spawnReplica searches the replica's output for secrets continuously.
     const { code } = await replica.process.exited;
     assert.notEqual(code, 0);
     assert.match(replica.lines.join('\n'), /dies with a signed address/);

@@ -111,15 +111,15 @@ test('the doctor checks each service', async () => {
   );
 });
 
-test('an outage of one service is reported under its name, and other pipelines continue although its batches fill their memory', async () => {
+test('an outage of one service is reported under its name, and pipelines of other services continue even after its batches have used up their share of memory', async () => {
   const { port } = shadow;
   await shadow.stop();
   await compared.write(200, LARGE);
-  await eventually('its batches use up their memory', async () => {
+  await eventually('the batches of the stopped service use up their share of memory', async () => {
     const labels = { pipeline: 'compared', reason: 'memory' };
     return (await replica.metric('shards_paused', labels)) > 0;
   });
-  await eventually('only its condition is not met', async () => {
+  await eventually('only the condition of the stopped service is not met', async () => {
     const unmet = Object.entries(await conditions()).filter(([, ready]) => !ready);
     return String(unmet) === 'service:shadow,false';
   });
@@ -134,7 +134,7 @@ test('an outage of one service is reported under its name, and other pipelines c
   assert.equal(await replica.metric('dead_lettered_total'), 0);
 });
 
-test('a replica whose key for one service is wrong runs the pipelines of the other', async () => {
+test('a replica whose key for one service is wrong runs the pipelines of the other service', async () => {
   shadow.apiKeys.replace(['another']);
   const second = await stack.startReplica();
   const { pipelines } = await second.logged('running');

@@ -108,10 +108,10 @@ test('SIGTERM ends a busy replica within 5 seconds, and the other replica takes 
   );
   await terminal.refresh();
   terminal.assertOnceEach(source);
-  // A running replica could still write to its journal.
+  // Stops the second replica, too, because a running replica could still write to its journal.
   assert.equal((await terminate(second)).code, 0, ended(second));
-  // No transaction was aborted since then, so the running transactions were finished. A claim may have been aborted
-  // when the second replica joined.
+  // No transaction was aborted after `journalEnds`, so the running transactions were finished. An earlier claim may
+  // have been aborted when the second replica joined.
   const later = ({ partition, offset }: ReadRecord) => offset >= (journalEnds.get(partition) ?? 0);
   const decided = (await kafka.readDecided(stack.topics.journal)).filter(later);
   const written = await kafka.readAll(stack.topics.journal, { uncommitted: true });

@@ -20,7 +20,7 @@ const DESKTOP = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 740 };
 const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>';
 
-// The tests wait for responses most of the time.
+// Tests run concurrently, because they mostly wait for responses.
 describe('the console', { timeout: 600_000, concurrency: 4 }, () => {
   let browser: Browser;
   before(async () => {
@@ -196,7 +196,7 @@ describe('the console', { timeout: 600_000, concurrency: 4 }, () => {
       assert.equal(
         await page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
         true,
-        'it scrolls sideways',
+        'the page scrolls horizontally',
       );
     });
 

@@ -60,7 +60,7 @@ export class DemoProcess {
     }
   }
 
-  /** Presses keys. Without a terminal these are lines on standard input. */
+  /** Sends keys, which the demo reads as lines of standard input if there is no terminal. */
   press(keys: string): void {
     this.process.stdin?.write(`${keys}\n`);
   }
@@ -77,7 +77,10 @@ export class DemoProcess {
     return await this.end();
   }
 
-  /** Returns the files in its temporary directory and, with /proc, remaining processes that it or its children started. */
+  /**
+   * Returns the files in the demo's temporary directory and, with /proc, remaining processes that the demo or its
+   * children started.
+   */
   left(): string[] {
     return [...readdirSync(this.#temporary), ...this.processes()];
   }

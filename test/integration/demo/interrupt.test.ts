@@ -34,5 +34,5 @@ test('a demo that is killed with SIGKILL leaves no process and no file', async (
   await demo.says(PRODUCED);
   demo.process.kill('SIGKILL');
   assert.equal(await demo.end(), 'SIGKILL');
-  await eventually('nothing of it is left', () => demo.left().length === 0);
+  await eventually('no file and no process of the demo is left', () => demo.left().length === 0);
 });

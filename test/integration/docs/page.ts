@@ -23,7 +23,7 @@ export interface PageOptions {
 const BLOCK_MS = 120_000;
 /** Maximum time in milliseconds in which a background command must end after Ctrl-C. */
 const END_MS = 20_000;
-/** Matches the line by which a background command is ready, if the page does not show the command's output. */
+/** Matches the line that shows that a background command is ready, if the page does not show the command's output. */
 const READY = /\b(?:listening|running|ready)\b|Ctrl-C/;
 const STARTS_KAFKA = /^npm run kafka\b/;
 /** Default ports of the connector and the other servers. */
@@ -35,7 +35,10 @@ const SCRIPTS = Object.entries(
   (JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as { scripts: object })
     .scripts,
 ).filter(([, command]) => /^node [^'"&]*$/.test(command));
-/** Only the first start of each script uses npm, because npm takes a third of the time of a short command. */
+/**
+ * Shell function that uses npm only for the first start of each script, because npm takes a third of the time of a
+ * short command.
+ */
 const NPM = `
 declare -A npm_scripts=(${SCRIPTS.map(([name, command]) => `[${name}]='${command}'`).join(' ')})
 declare -A npm_started

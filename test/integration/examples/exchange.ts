@@ -23,7 +23,7 @@ export interface Exchange {
 }
 
 const PARTITIONS = 6;
-/** The long number shows whether digits are preserved. */
+/** Metadata of a sent event. Its long number checks that all digits are preserved. */
 export const METADATA = '{"comment":"c-1","big":12345678901234567890}';
 const EXAMPLE = JSON.parse(contractFile('examples/decision.json'));
 const FAILED = JSON.parse(contractFile('examples/decision-error.json'));
@@ -34,7 +34,8 @@ const decision = (id: string, example = EXAMPLE) =>
 const idHeader = (id: string) => [['event-id', id]] as const;
 
 /**
- * Reports a missing toolchain. If EXAMPLE_TOOLCHAINS lists it, as in CI, the test fails.
+ * Tests one language. If its toolchain is missing, the test only reports this, but fails if EXAMPLE_TOOLCHAINS lists
+ * the language, as in CI.
  */
 export async function testExchange({
   language,

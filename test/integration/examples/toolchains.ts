@@ -1,6 +1,6 @@
 /**
- * Toolchains of the examples, with their libraries in the cache of Kafka's jars. Run it to fill the
- * cache before the tests of CI: node test/integration/examples/toolchains.ts
+ * Toolchains of the examples, with their libraries in the cache of Kafka's jars. Run this file to fill the cache before
+ * the tests of CI: node test/integration/examples/toolchains.ts
  */
 import { execFile } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';

@@ -18,7 +18,7 @@ const { scene, replica, configFile, startReplica } = await run(kafka, {
 test('another owner took the shard: the old owner commits nothing, and each record is decided once', async () => {
   const frozen = scene('frozen');
   await eventually(
-    'its batch is under review',
+    'the batch is under review',
     () => frozen.batches[0]?.batch_status === 'SUCCESS',
     { deadlineMs: 60_000 },
   );

@@ -76,7 +76,7 @@ const { scene } = await run(
   },
 );
 
-/** Asserts that a cut truncates no row, even if the truncated row has the right number of cells. */
+/** Asserts that a cut download yields no truncated row, even if the row would have the right number of cells. */
 async function endsWhole(one: Scene): Promise<void> {
   for (const [n, { decision }] of (await one.endsWell()).entries()) {
     assert.equal(decision?.result, 'approved');

@@ -1,6 +1,7 @@
 /**
- * Scenes for the rows of the failure table. Each is a pipeline with its own topics and content type, which selects its faults.
- * All scenes of a file run concurrently in one connector process with one sandbox, which makes scenes cheap.
+ * Scenes for the rows of the failure table. Each is a pipeline with its own topics and its own content type, by which
+ * faults are assigned to the scene. All scenes of a file run concurrently in one connector process with one sandbox,
+ * which makes scenes cheap.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';

@@ -87,7 +87,7 @@ test('API key refused: the connector is not ready and loses nothing until the fi
 
   writeFileSync(keyFile, NEW_KEY);
   await keyed.endsWell();
-  await eventually('it is ready again', async () => (await fetch(`${url}/readyz`)).ok);
+  await eventually('the connector is ready again', async () => (await fetch(`${url}/readyz`)).ok);
   assert.equal(await keyed.metric('dead_lettered_total'), 0);
   assert.ok(!replica.lines.join('\n').includes(NEW_KEY));
   const reloads = replica.lines.filter((line) => line.includes('secret reloaded'));

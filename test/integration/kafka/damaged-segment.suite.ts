@@ -25,7 +25,7 @@ async function damage(root: string, partition: string): Promise<void> {
   }
 }
 
-/** @param kafka a cluster whose broker is stopped and whose files are changed */
+/** @param kafka cluster whose broker the suite stops to change its files */
 export function damagedSegmentSuite(kafka: TestKafka & { readonly cluster: LocalKafka }): void {
   describe('a partition that fails alone', () => {
     it('is reported and retried, while the other partition is read and the session continues', async () => {

@@ -7,7 +7,7 @@ import { numbered, RecordingListener, readSourceFrom } from '../../conformance/k
 import { exclusiveKafka } from '../../support/kafka/kafka.ts';
 import { damagedSegmentSuite } from './damaged-segment.suite.ts';
 
-// The tests freeze and kill the broker.
+// Uses its own broker, because the tests freeze and kill it.
 const kafka = await exclusiveKafka();
 damagedSegmentSuite(kafka);
 
@@ -90,7 +90,7 @@ describe('a member of the group', () => {
     await kafka.cluster.kill(0);
     await world.until('the loss is told', () => listener.losses.length > 0);
     await kafka.cluster.restart(0);
-    await world.until('it has joined again', () => listener.assignments.length >= 2);
+    await world.until('the member has joined again', () => listener.assignments.length >= 2);
     await world.produce(world.topics.source, 1, numbered(2, 1));
     await world.until('all records are read', () => listener.values('source', 1).includes('v2'));
     await world.settle(group.confirmMembership(new AbortController().signal));
@@ -109,7 +109,7 @@ describe('a member of the group', () => {
     } finally {
       await kafka.cluster.kill(0, 'SIGCONT');
     }
-    await world.until('it has joined again', () => listener.assignments.length >= 2);
+    await world.until('the member has joined again', () => listener.assignments.length >= 2);
   });
 
   it('stops within two seconds while the broker is frozen, and leaves no timer or connection', async () => {

@@ -229,7 +229,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
   /**
    * Sends requests at the start, near the end and after the end of a session. They fail if the broker closes the connection.
    * Delays on a busy machine do not cause an early login.
-   * @param loginsAt times of the logins in milliseconds of performance.now(), which grows
+   * @param loginsAt times of the logins, to which the connection adds new ones, in milliseconds of performance.now()
    */
   async function usedBeyondItsSession(
     connection: KafkaConnection,
@@ -240,7 +240,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
     assert.equal(await brokers(connection), 1);
     await sleep(firstMs + LATE_IN_SESSION * SESSION_MS - performance.now());
     assert.equal(await brokers(connection), 1);
-    assert.ok(loginsAt.length > 1, 'it logged in again before its session ended');
+    assert.ok(loginsAt.length > 1, 'the connection logged in again before its session ended');
     await sleep(firstMs + SESSION_MS + 500 - performance.now());
     assert.equal(await brokers(connection), 1);
     for (const [n, atMs] of loginsAt.slice(1).entries())

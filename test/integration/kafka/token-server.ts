@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 
 export interface TokenServer {
   readonly url: string;
-  /** Sent forms, oldest first, with the client's `id:secret`. */
+  /** Forms of the requests, oldest first, with the client's `id:secret`. */
   readonly requests: { readonly form: URLSearchParams; readonly login: string }[];
   /** Returns the next response. */
   answer: (count: number) => { readonly status: number; readonly body: string } | 'hang';

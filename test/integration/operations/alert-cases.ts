@@ -30,7 +30,7 @@ export const OBJECTIVE: Case['series'] = {
   [`objective_in_time_ratio${P}`]: '0.99x9000',
 };
 
-/** Returns series with this number of publications in time and in total per step. */
+/** Returns series with `all` publications per step, `inTime` of them in time. */
 const publications = (inTime: number, all: number, steps: number, pipeline = 'p') => ({
   [`decisions_late_total{pipeline="${pipeline}"}`]: `0+${all - inTime}x${steps}`,
   [`decisions_total{pipeline="${pipeline}",status="SUCCESS"}`]: `0+${all}x${steps}`,
@@ -78,7 +78,7 @@ const waiting = (reason: string, at: string, before: string, blip: string) => ({
   ],
 });
 const BLOCKED = waiting('type_blocked', '16m', '14m', '1x9');
-// Short waits of a key rotation and of a registry restart.
+// Short waits, such as during a key rotation or a registry restart.
 const UNSERVED = [
   waiting('api_key', '16m', '12m', '1 1'),
   waiting('schema_registry', '16m', '12m', '3 3 3'),
@@ -96,7 +96,7 @@ const waits = (reason: string, values: string) => ({
   [`shards_paused{pipeline="p",reason="${reason}"}`]: values,
 });
 const unavailable = (values: string) => waits('service', values);
-/** Returns pipeline p, whose calls wait, and the responses of two services of which `down` fails. */
+/** Returns series of pipeline p, whose calls wait, and of two services. Requests to the service `down` fail. */
 const twoServices = (own: string, down: string) => ({
   ...unavailable('4x90'),
   [`objective_in_time_ratio${P}`]: 'stale',
@@ -107,7 +107,10 @@ const twoServices = (own: string, down: string) => ({
     down === 'shadow' ? '0x90' : '0+5x90',
   [`http_requests_total{service="${down}",operation="create_batch",code="reset"}`]: '0+5x90',
 });
-/** Returns a week with one percentage of spam and a day with another. Two other results share the rest. */
+/**
+ * Returns results with `before` percent of spam for a week, then `since` percent for a day. Two other results share the
+ * rest.
+ */
 const mix = (before: number, since: number) => {
   const series = (result: string, then: number, now: number) => [
     `decision_results_total{pipeline="p",result="${result}"}`,
@@ -129,7 +132,7 @@ const ended = (decisions: string, letters: string) => ({
 export const CASES: Readonly<Record<string, AlertCases>> = {
   ContentReviewLateDecisionsFast: {
     fires: [
-      // Many late decisions, but only in the last hour of six.
+      // Many decisions are late, but only in the last hour of six.
       { series: lateSinceFiveHours(8), at: '6h', labels: AT_P },
       // One in ten decisions is late for six hours.
       {
@@ -250,12 +253,12 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         series: { [`items_in_flight${P}`]: '5x120', ...OLD, ...ended('7x120', '0x60 1x60') },
         at: '100m',
       },
-      // Idle for hours, then events whose reviews take most of an hour.
+      // The pipeline is idle for hours, then gets events whose reviews take most of an hour.
       {
         series: { [`items_in_flight${P}`]: '0x300 5x50 0x50', ...OLD, ...ended('7x400', '0x400') },
         at: ['316m', '330m', '349m', '356m'],
       },
-      // A new pipeline that has not settled any event yet.
+      // A new pipeline has not settled any event yet.
       { series: { [`items_in_flight${P}`]: '5x50', ...OLD }, at: ['16m', '30m', '50m'] },
     ],
   },
@@ -397,7 +400,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         at: '30m',
         labels: ['pipeline="p"', 'reason="service"'],
       },
-      // The pipeline's service fails, not that of others.
+      // The pipeline's own service fails, and the service of other pipelines does not.
       {
         series: twoServices('shadow', 'shadow'),
         at: '30m',

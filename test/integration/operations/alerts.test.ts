@@ -35,7 +35,7 @@ test('the expressions of the runbook and the dashboard are valid', async () => {
   assert.ok(ofPanels.length > 0);
   const expressions = [
     ...ofPages,
-    // Variables of Grafana stand for durations.
+    // Replaces Grafana's variables, which stand for durations.
     ...ofPanels.map(({ expr }) => expr.replaceAll(/\$__(?:rate_interval|range)\b/g, '1m')),
   ];
   const file = path.join(directory, 'expressions.yaml');

@@ -1,4 +1,7 @@
-/** Registers OpenTelemetry's SDK as in docs/tracing.md. Instrumentations would trace the connector's clients as well. */
+/**
+ * Registers OpenTelemetry's SDK as in docs/tracing.md, without instrumentations. They would trace the connector's
+ * clients as well.
+ */
 import { NodeSDK } from '@opentelemetry/sdk-node';
 
 new NodeSDK({ instrumentations: [] }).start();

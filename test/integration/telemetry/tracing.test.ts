@@ -37,7 +37,7 @@ const event = (n: number) => ({
   headers: headerList({ traceparent: `00-${TRACE}-${spanId(n)}-01`, tracestate: 'vendor=1' }),
 });
 
-/** Returns the names from the batch to the span, without topics. */
+/** Returns the names of the spans from the batch down to this span, without topics. */
 function pathOf({ parentSpanId, name }: CollectedSpan, spans: readonly CollectedSpan[]): string {
   const own = name.replace(/^(process|send) .*/, '$1');
   const parent = spans.find(({ spanId }) => spanId === parentSpanId);
@@ -87,7 +87,7 @@ test('each decision has the trace headers of its event, and the spans of batches
     NODE_OPTIONS: `--import=${REGISTER}`,
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
-    // No span is sent before the end.
+    // Delays the export, so that no span is sent before the end of the process.
     OTEL_BSP_SCHEDULE_DELAY: '600000',
   });
   after(() => replica.process.stop(0));

@@ -56,7 +56,7 @@ const slow = await kafka.write(
 const replica = await stack.startReplica();
 const terminals = new TerminalRecords(kafka, stack);
 await terminals.untilCount(61);
-await eventually('the slow ones are in review', async () => {
+await eventually('the slow records are in review', async () => {
   const { totals } = await toolJson<AuditReport>('audit', ...flags);
   return totals.live === 6;
 });

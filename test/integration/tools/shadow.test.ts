@@ -22,7 +22,7 @@ import { tool, toolJson } from './tool.ts';
 const POLICY = fileURLToPath(new URL('../../../config/sandbox-policy.yaml', import.meta.url));
 const MAILS = 300;
 
-/** Rules of the demo for the mails, and for the draft without one of them. */
+/** Returns the demo's rules for the mails, and the same rules without one of them for the draft. */
 async function policyOf(without: string) {
   const { review } = await readPolicyFile(POLICY);
   const rules = review?.rules ?? [];
@@ -36,7 +36,7 @@ async function policyOf(without: string) {
   return { review: { ...review, rules: [...live, ...drafted] } };
 }
 
-/** The rule of a sample of 50 %, stated independently. */
+/** True if a sample of 50 % contains the key, computed independently of the connector's code. */
 const isInSample = (key: string) => createHash('sha256').update(key).digest('hex') < '8';
 
 const kafka = await testKafka();
@@ -157,7 +157,7 @@ Of ${drafts.size} events with an expected result, draft returned that result for
   );
 });
 
-test('a pipeline that is unknown or the same is refused', async () => {
+test('an unknown pipeline and a comparison of a pipeline with itself are refused', async () => {
   for (const [other, problem] of [
     ['drafts', /drafts/],
     ['draft', /cannot be compared: --against requires a pipeline with .* another output topic/],

@@ -99,7 +99,7 @@ class Roll {
       ended = true;
     });
     const working = Promise.all([
-      eventually('it owns a shard of each pipeline', () => ended || owns(), {
+      eventually('the new replica owns a shard of each pipeline', () => ended || owns(), {
         deadlineMs: DEADLINE_MS,
       }),
       ...KINDS.map((pipeline) =>
@@ -171,7 +171,7 @@ test('during an upgrade and a rollback under load, every record gets exactly one
     await Promise.all(pipelines.map(({ producer }) => producer.stop()));
   }
 
-  // This test does not reset groups.
+  // The verdict uses log lines only to judge resets of a group, and this test does not reset a group.
   const trial: Trial = { kafka, sandbox, pipelines, logged: () => [] };
   const settled = async () => {
     await observer.refresh();

@@ -1,4 +1,4 @@
-/** Compares the JSON Schema for editors with the check of the connector. */
+/** Compares the JSON Schema for editors with the connector's own check. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';

@@ -20,7 +20,7 @@ import { anyCharacter } from '../../support/any-character.ts';
 
 const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 const text = fc.string({ unit: anyCharacter, maxLength: 30 });
-/** The connector uses UUIDs, but an id may be any string without a slash. */
+/** Job id. The connector uses UUIDs, but an id may be any string without a slash. */
 const id = fc.string({ minLength: 1, maxLength: 20 }).filter((one) => !one.includes('/'));
 const offsets = fc.uniqueArray(fc.nat({ max: 3000 }), { maxLength: 40 });
 const plainly = { noNullPrototype: true };
@@ -181,10 +181,10 @@ test('a value with a broken or missing field is refused with the key and the fie
   for (const { key, value } of samples()) {
     const whole = JSON.parse(value as string) as Record<string, unknown>;
     for (const field of Object.keys(whole)) {
-      // The key contains the job's id.
+      // Skips the id of the job, because the key contains it.
       if (field === 'id') continue;
       const isText = typeof whole[field] === 'string' && field !== 'claimed';
-      // Producers may set any timestamp.
+      // Any number is a valid event timestamp, because producers may set any timestamp.
       const numbers = field.endsWith('EventMs') ? [] : [-1, 1.5];
       const wrong = isText ? [7, null, { a: secret }] : [secret, { a: secret }, ...numbers];
       for (const broken of [...wrong, undefined]) {

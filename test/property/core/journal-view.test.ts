@@ -110,7 +110,7 @@ for (const { name, journal, says } of CONTRADICTIONS) {
   });
 }
 
-test('a journal is checked only at the barrier, so it may contradict itself before', () => {
+test('a journal is checked only at the barrier, so it may contradict itself before the barrier', () => {
   const view = new JournalView();
   for (const { key, value } of job('a', [1, 2])) view.fold(key, value);
   for (const { key, value } of job('b', [2])) view.fold(key, value);

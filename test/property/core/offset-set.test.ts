@@ -30,7 +30,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant('range' as const), at, to: at }),
 );
 
-/** Returns the runs of cells that are (`members`) or are not in the model. */
+/** Returns the runs of cells in the model, or, if `members` is false, the runs of cells outside it. */
 function stretches(model: ReadonlySet<Cell>, members: boolean): [number, number][] {
   const found: [number, number][] = [];
   for (const cell of CELLS) {
@@ -130,7 +130,7 @@ test('a string that is not an offset set is refused, never silently misread', ()
   assert.throws(() => OffsetSet.decode(endless), /too large/);
 });
 
-test('a gap of any length is free, both inside the set and between its members', () => {
+test('a gap of any length costs neither time nor memory, both inside the set and between its members', () => {
   const set = OffsetSet.of([100]);
   set.addRange(101, 2 ** 40);
   set.add(2 ** 50);

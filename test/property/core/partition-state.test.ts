@@ -28,7 +28,7 @@ test('progress has the watermark, the offsets assigned above it and the newest r
   );
 });
 
-test('a gap of a hundred million offsets below the watermark is free', () => {
+test('a gap of a hundred million offsets below the watermark costs neither time nor memory', () => {
   const state = PartitionState.startAt(0, 7);
   state.passGap(7, 100_000_000);
   state.newest.position = 100_000_000;
@@ -36,7 +36,7 @@ test('a gap of a hundred million offsets below the watermark is free', () => {
   assert.equal(state.snapshot(1).claimed.size, 0);
 });
 
-test('the last claimed record is read again if it is near, because another timestamp means another topic', () => {
+test('the last claimed record is read again if it is near the position, because another timestamp means another topic', () => {
   const resumed = () =>
     PartitionState.resume(0, {
       seq: 1,
@@ -79,7 +79,7 @@ test('the last claimed record is read again if it is near, because another times
     last: { offset: 25, timestampMs: timestampOf(25) },
   });
   above.seekToLastAssigned(0);
-  assert.equal(above.position, 20, 'intake will read it anyway');
+  assert.equal(above.position, 20, 'intake will read the record anyway');
   assert.equal(above.matches(25, 0), false);
 });
 
@@ -153,7 +153,7 @@ test('ranges that intake leaps over stay unread until they are read, in any orde
           state.advance(range, to);
         } else if (what === 'leap') {
           const { position } = state.newest;
-          // The fetched records up to `from` are still to be taken.
+          // The fetched records up to `from` have not been taken yet.
           const from = position + (which % 3);
           ranges.push(state.leap(from, from + count), state.newest);
         } else {

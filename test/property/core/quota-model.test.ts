@@ -1,19 +1,19 @@
 /**
- * Visits every state that the accounting of one shard can reach, with the real `Quota`: uploads take
- * any time and fail before or after they arrive, and owners are killed between the journal and the
- * upload. Shards share nothing but the clock, so the bounds of their parts add up to the bound of the
- * pipeline. A killed owner sends nothing more, so its upload has arrived by then or never will.
+ * Visits every state that the accounting of one shard can reach, with the real `Quota`: uploads take any time and fail
+ * before or after they arrive, and owners are killed between the journal and the upload. Shards share nothing but the
+ * clock, so the bounds of their shares add up to the bound of the pipeline. A killed owner sends nothing more, so its
+ * upload has either arrived when it is killed or never arrives.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Quota, type QuotaLimits, type QuotaRecord } from '../../../src/core/journal/quota.ts';
 
-/** Step of the clock. A minute of the quota has four of them, since it ends with a whole second. */
+/** Step of the clock. A minute of the quota takes four steps, because it is extended to the end of a second. */
 const TICK_MS = 20_000;
 const MINUTE_MS = 60_000;
 const NOW_MS = 1_000 * 86_400_000;
 const LARGEST = 2;
-/** More steps than any state needs until everything is settled. */
+/** Maximum number of steps until everything is settled, which is more than any state needs. */
 const PATIENCE = 60;
 
 interface Configuration {
@@ -30,11 +30,11 @@ interface State {
   /** Rows by age, as the owner and the journal count them. */
   readonly owner: readonly (readonly [ageMs: number, rows: number])[];
   readonly journal: readonly (readonly [ageMs: number, rows: number])[];
-  /** Not submitted yet: in memory or parked. */
+  /** Batches that are not submitted yet, in memory or parked. */
   readonly fresh: readonly number[];
   /** Live jobs that are uploaded again by their owner, or submitted again after its end. */
   readonly again: readonly number[];
-  /** Batch whose upload is under way, with the age of its count; it has the turn of the shard. */
+  /** Batch that has the turn of the shard and whose upload is under way, with the age of its count. */
   readonly turn: readonly [rows: number, ageMs: number] | undefined;
   readonly reviewed: readonly number[];
   /** Rows that the service received in the last minute, by age. */
@@ -98,7 +98,7 @@ function* progress({ limits, reviewsTakeTime }: Configuration, state: State): Ge
     ...state,
     owner: older(owner, MINUTE_MS + 1_000),
     journal: older(state.journal, MINUTE_MS + 1_000),
-    // Later than two minutes is all the same.
+    // Ages above two minutes make no difference. Limiting them keeps the number of states finite.
     turn: turn && [turn[0], Math.min(turn[1] + TICK_MS, 2 * MINUTE_MS)],
     received: older(received, MINUTE_MS),
   };
@@ -114,7 +114,7 @@ function* faults({ limits }: Configuration, state: State): Generator<State> {
     const next = { ...state, received: after, again: left, turn: undefined };
     yield { ...next, isOwned: false, owner: [] };
     if (turn === undefined) continue;
-    // Fails, but may have arrived: the count stays.
+    // The upload fails, but it may have arrived, so its count stays.
     yield next;
     if (after !== received) continue;
     const quota = quotaOf(limits, owner);
@@ -126,7 +126,7 @@ function* faults({ limits }: Configuration, state: State): Generator<State> {
 const isDone = ({ fresh, again, turn, reviewed }: State): boolean =>
   fresh.length + again.length + reviewed.length === 0 && turn === undefined;
 
-/** Follows steps without faults, those of the shard before those of the clock. */
+/** True if steps without faults settle everything. Advances the clock only if the shard has no other step. */
 function settles(configuration: Configuration, state: State): boolean {
   let at = state;
   for (let step = 0; step < PATIENCE && !isDone(at); step++)
@@ -134,7 +134,7 @@ function settles(configuration: Configuration, state: State): boolean {
   return isDone(at);
 }
 
-/** Visits every state. @returns the most rows of a minute */
+/** Visits every state. @returns the maximum number of rows in a minute */
 function visit(configuration: Configuration): number {
   const { limits, batches } = configuration;
   const none = { owner: [], journal: [], again: [], turn: undefined, reviewed: [], received: [] };
@@ -156,7 +156,7 @@ function visit(configuration: Configuration): number {
   return most;
 }
 
-test('in no reachable state has a minute more rows than the limit and one batch, and each state can settle', () => {
+test('no reachable state has more rows in a minute than the limit plus one batch, and each state can settle', () => {
   const limits = { rowsPerMinute: 3, rowsPerDay: Infinity, rowsUnderReview: Infinity };
   const most = visit({ limits, batches: [1, 1, 2, 2], reviewsTakeTime: false });
   assert.equal(most, limits.rowsPerMinute + LARGEST, 'the bound is reached');

@@ -35,7 +35,8 @@ test('no minute and no day has more rows than the quota, across any changes of t
       for (const { part, idleMs, restarts, stepMs } of steps) {
         nowMs += idleMs;
         if (restarts) {
-          // A correction of the clock also changes the length of a day.
+          // Sets the clock only without a daily quota, because a correction of the clock also changes the length of a
+          // day.
           if (bounds.rowsPerDay === NONE) aheadMs += stepMs;
           quota = new Quota(bounds, nowMs + aheadMs, structuredClone(journal));
         }
@@ -83,7 +84,7 @@ test('while there is work, at least 95 % of the rows of a minute are submitted',
   );
 });
 
-test('a batch waits for reviews to end, within the share of its lane, unless it is alone', () => {
+test('a batch waits while it would exceed the share of its lane in the rows under review, unless it is the only batch', () => {
   const limits = { rowsPerMinute: NONE, rowsPerDay: NONE, rowsUnderReview: 100 };
   const quota = new Quota(limits, 0);
   const waitMs = (rows: number, underReview: number, share: number) =>

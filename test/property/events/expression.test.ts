@@ -59,7 +59,7 @@ test('the fast evaluation of a plain path gives the same result as the interpret
     fc.property(document, path, fc.boolean(), (json, steps, quoted) => {
       const text = written(steps, quoted);
       const parsed = parsePath(text);
-      // The scanner cannot distinguish names with U+FFFD or surrogates.
+      // A path with U+FFFD or surrogates is not plain, because the scanner cannot distinguish such names.
       const isPlain = !/[\ufffd\p{Surrogate}]/u.test(steps.join());
       assert.deepEqual(parsed, isPlain ? steps : undefined);
       if (!isPlain) return;

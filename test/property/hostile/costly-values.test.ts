@@ -15,7 +15,7 @@ const MAX_MIB: Readonly<Record<CostlyFormat, number>> = {
   avro: 104,
   protobuf: 104,
 };
-/** Maximum processor time, ms: for any value, and for each MiB of it. */
+/** Maximum processor time of a value, ms: a fixed part, and a part for each MiB of the value. */
 const MAX_MS = 300;
 const MAX_MS_A_MIB = 250;
 

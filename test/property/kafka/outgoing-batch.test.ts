@@ -35,7 +35,7 @@ const sender = fc.record({
   topic: fc.string({ minLength: 1, maxLength: 60 }),
   clientId: fc.string({ maxLength: 60 }),
   correlationId: fc.nat({ max: 2 ** 31 - 1 }),
-  // kafkajs treats 0 as absent.
+  // Starts at 1, because kafkajs treats 0 as absent.
   timestampMs: fc.integer({ min: 1, max: 2_000_000_000_000 }),
   partition: fc.nat({ max: 10_000 }),
 });

@@ -27,7 +27,7 @@ class Replica {
   }
 }
 
-test('in any second, all replicas make at most the rate and one call per shard, and without moves nearly the rate', async () => {
+test('in any second, all replicas together make at most the rate plus one call per shard, and nearly the rate if no shard moves', async () => {
   const move = fc.record({
     afterMs: fc.oneof(fc.nat({ max: 200 }), fc.nat({ max: 3 * SECOND })),
     shard: fc.nat(),
@@ -86,7 +86,7 @@ test('a replica without shards makes no call, and the first one after a claim wa
   assert.equal(calls.length, 3);
 });
 
-test('an aborted call leaves the line, and the others keep their order', async () => {
+test('an aborted call leaves the queue, and the other calls keep their order', async () => {
   const clock = new VirtualClock();
   const pacer = new CallPacer(1, clock);
   pacer.claimed(1, NEVER);
@@ -101,7 +101,7 @@ test('an aborted call leaves the line, and the others keep their order', async (
   assert.deepEqual(order, ['aborted', 'first', 'second']);
 });
 
-test('a shard that passes through several replicas brings no call that one of them has saved', async () => {
+test('a shard that moves through several replicas does not carry over unused calls of a replica', async () => {
   const clock = new VirtualClock();
   const pacers = Array.from({ length: REPLICAS }, () => new CallPacer(1, clock));
   for (const pacer of pacers) {

@@ -10,7 +10,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 const SHARES = { live: { share: 0.5 }, archive: { share: 0.1 } };
 const laneName = fc.constantFrom('live', 'archive', 'unknown');
 
-test('turns are divided by the shares of the lanes that wait, retries of a lane go first, and no lane has every slot', async () => {
+test('turns are divided among the waiting lanes by their shares, retries of a lane go first, and no lane has every slot', async () => {
   const tasks = fc.array(
     fc.record({ name: laneName, isRetry: fc.boolean(), rows: fc.integer({ min: 1, max: 9 }) }),
     { maxLength: 30 },
@@ -68,7 +68,7 @@ class CheckedBudget extends MemoryBudget {
   }
 }
 
-test('a lane has room within its share or while half of intake is free, and each wait for it ends', async () => {
+test('a lane has room within its share or while half of intake is free, and each wait for room ends', async () => {
   const sizes = fc.array(fc.record({ name: laneName, bytes: fc.integer({ min: 1, max: 40 }) }), {
     minLength: 1,
     maxLength: 30,

@@ -26,7 +26,7 @@ test('every reservation is granted or aborted within its share, and all memory i
     fc.asyncProperty(
       reservations,
       fc.array(fc.nat(), { minLength: 60, maxLength: 60 }),
-      // Less than the batches of one of three services may hold, so that intake continues.
+      // Bytes of sealed batches, fewer than one of three services may hold, so that intake continues.
       fc.nat({ max: 45 }),
       fc.integer({ min: 1, max: 3 }),
       async (wanted, order, sealed, services) => {

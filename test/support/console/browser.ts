@@ -3,7 +3,7 @@ import { accessSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-/** The browser needs no outside services. It needs no sandbox, since it loads only pages that the tests serve. */
+/** Flags for a browser without background services. It needs no sandbox, since it loads only pages that the tests serve. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',

@@ -1,4 +1,4 @@
-/** Simple commands of a shell script, to check their arguments. Expansions are not evaluated. */
+/** Extracts the simple commands of a shell script, so that their arguments can be checked. Expansions are not evaluated. */
 
 /** A word, or an operator between two commands. */
 const TOKEN =

@@ -1,4 +1,4 @@
-/** Convention for the fenced blocks of pages, by which tests run a page (docs/internals/adding.md). */
+/** Convention for the fenced blocks of pages. Tests use it to run the pages (docs/internals/adding.md). */
 import { type Block, blocksOf } from './blocks.ts';
 
 /** Part of a page that a test executes or reads. */
@@ -10,7 +10,7 @@ export type Step = { readonly line: number; readonly text: string } & (
 );
 
 const FILE_NAME = /^[\w-][\w./-]*\.\w+$/;
-/** Start of a command that pages use. A block in another language with such a line is marked wrongly. */
+/** Start of a line that is a command. A block with such a line must be marked `sh`, or no test runs it. */
 const COMMAND =
   /^(?:\$ |(?:[A-Z_]+=\S* )*(?:npm|npx|node|content-review-connector|docker|kubectl|helm|kafka-[\w-]+(?:\.sh)?|kcat|curl|export|git|mvn|python3?|pip|psql|ssh|yq|jq|keytool|crc|prom) )/m;
 
@@ -46,7 +46,7 @@ function shellStep(block: Block, output: string | undefined) {
 
 const unknownMark = ({ line, language, words }: Block) =>
   new Error(
-    `line ${line}: "${language}" after <!-- ${words.join(' ')} -->: a block is sh, alone or after <!-- background -->, <!-- exit=N --> or <!-- elsewhere -->, or another language, alone or after <!-- FILE -->`,
+    `line ${line}: unknown mark "${language}" after <!-- ${words.join(' ')} -->: mark the block as sh, alone or after <!-- background -->, <!-- exit=N --> or <!-- elsewhere -->, or another language, alone or after <!-- FILE -->`,
   );
 
 /** Returns the line numbers of blocks that contain commands but are not marked `sh`. No test would run them. */

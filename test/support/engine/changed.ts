@@ -30,7 +30,7 @@ export function fetchedThrough(
   });
 }
 
-/** Returns the kind as one with result files. @throws TypeError for other kinds */
+/** Narrows a kind to one with result files. @throws TypeError for other kinds */
 export function withFiles(kind: PipelineKind): ResultFileKind {
   if ('results' in kind) return kind;
   throw new TypeError(`kind ${kind.name} has no result files`);

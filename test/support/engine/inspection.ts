@@ -58,7 +58,7 @@ export function inspectionOf(
   };
 }
 
-/** Store of the position of an audit. @param given position that the first read returns */
+/** In-memory store of an audit's position. @param given position that the first read returns */
 export function memoryPosition(given?: Partial<AuditPosition>): PositionStore {
   let position = given && { sources: new Map(), outputs: new Map(), ...given };
   return {
@@ -115,7 +115,7 @@ export function rewriteReads(
 interface LetterSettings {
   readonly text?: string;
   readonly reason?: DeadLetterReason;
-  /** Number of earlier replays of its record. */
+  /** Number of earlier replays of the source record. */
   readonly replays?: number;
 }
 
@@ -141,8 +141,8 @@ export function putDeadLetter(
 }
 
 /**
- * From now on, transaction markers reach each output partition up to `lagMs` after the commit, as in a real
- * cluster. A partition then shows a commit later than the journal does.
+ * Delays transaction markers from now on. They reach each output partition up to `lagMs` after the commit, as in a real
+ * cluster, so a partition shows a commit later than the journal does.
  */
 export function delayOutputMarkers(world: World, lagMs: () => number): void {
   const { cluster } = world.kafka;

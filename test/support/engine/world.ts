@@ -33,7 +33,10 @@ import { assertSilent } from '../stack/canary.ts';
 
 export const TOPICS = { group: 'reviewers', source: 'content', journal: 'journal' };
 const OUTPUTS = ['decisions', 'dead'];
-/** Prefixes of contents that `event` creates, and of addresses of the service in memory. */
+/**
+ * Text that no instance may expose: prefixes of the contents that `event` creates, and of the in-memory service's
+ * addresses.
+ */
 const CONTENT = ['event of ', 'memory://'];
 
 export type OptionChanges = {
@@ -307,7 +310,7 @@ export class World {
       ];
       assertSilent(
         [...said, ...health.loops.values(), ...health.complaints].join('\n'),
-        'what an instance said',
+        'the output of an instance',
         CONTENT,
       );
     }

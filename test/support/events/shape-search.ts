@@ -1,6 +1,6 @@
 /**
- * Searches for values that take more memory than is reserved for them: random shapes of a grammar, of which the
- * worst are kept and mutated. Runs as a program in its own process:
+ * Searches for values that take more memory than is reserved for them. Generates random shapes from a grammar, keeps
+ * the worst shapes and mutates them. Runs as a program in its own process:
  *   node --expose-gc test/support/events/shape-search.ts ROUNDS [SEED]
  * Prints the worst shape of JSON and of Protobuf.
  */
@@ -12,7 +12,7 @@ import { CountingReader, decodedBytes } from '../../../src/events/formats/protob
 import { messagesOf } from '../../../src/events/formats/protobuf-schema.ts';
 import { SeededRandom } from '../memory/clock.ts';
 
-/** Shape of a format with the largest share. */
+/** Shape with the largest share among all shapes of a format. */
 export interface WorstShape {
   readonly format: string;
   /** First 200 bytes of a value of the shape. */
@@ -41,7 +41,7 @@ interface Grammar<T> {
 
 const ITEMS = 1_000;
 const KEPT = 8;
-/** Minimum of the memory that is reserved for all measured copies of a value, bytes. */
+/** Minimum of the total memory that is reserved for the measured copies of a value, bytes. */
 const LEAST_RESERVED = 4 * 1024 * 1024;
 
 const texts: readonly ((n: number) => string)[] = [

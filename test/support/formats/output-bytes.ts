@@ -14,7 +14,7 @@ import {
 export interface WrittenOutput {
   readonly name: string;
   readonly format: RegistryFormatName;
-  /** Path of its schema file, below contracts/. */
+  /** Path of the output's schema file, below contracts/. */
   readonly file: string;
   /** JSON text that is encoded in every format. */
   readonly json: string;

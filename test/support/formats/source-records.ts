@@ -10,7 +10,7 @@ export type Format = 'avro' | 'protobuf' | 'json-schema' | 'text' | 'cloudevents
 interface Reviewed {
   readonly content: string;
   readonly type: string;
-  /** JSON text. Numbers keep these digits. */
+  /** JSON text of the metadata, with the digits that numbers must keep. */
   readonly metadata: string;
 }
 
@@ -96,7 +96,7 @@ function brokenAvro(records: readonly ConfluentRecord[]): SourceFormatRecord[] {
   ];
 }
 
-/** Record with a decimal that has a scale. Its type comes from Confluent and is not registered. */
+/** Record with a decimal that has a scale. The decimal's message type is Confluent's and is not registered. */
 async function protobufDecimal(
   registry: SchemaRegistry,
   signal: AbortSignal,
@@ -104,7 +104,7 @@ async function protobufDecimal(
   const text =
     'syntax = "proto3"; import "confluent/type/decimal.proto"; message Priced { string content = 1; confluent.type.Decimal price = 2; }';
   const id = await registry.register('priced', { type: 'PROTOBUF', text }, signal);
-  // Message 0; content; price: 1000 in two bytes, precision 4, scale 2.
+  // Index of the first message, then the content, then the price: 1000 in two bytes, precision 4, scale 2.
   const payload = Buffer.concat([
     Buffer.from('\0\x0a\x06priced'),
     Buffer.from([0x12, 8, 0x0a, 2, 3, 0xe8, 0x10, 4, 0x18, 2]),
@@ -119,7 +119,7 @@ async function protobufDecimal(
 
 function brokenProtobuf(records: readonly ConfluentRecord[]): SourceFormatRecord[] {
   const whole = one(records, 'protobuf: every type, references and well-known types');
-  const ambiguous = one(records, 'protobuf: one of two messages beside a map');
+  const ambiguous = one(records, 'protobuf: one of two messages next to a map');
   return [
     { name: 'unknown id', value: writeFrame(NOWHERE, whole.subarray(5)), becomes: UNKNOWN },
     { name: 'cut off', value: cut(whole), becomes: undecodable(/Protobuf/) },

@@ -80,7 +80,7 @@ const zigzag = (value: number) => varint(2 * value);
 const avroText = (text: string | Buffer) =>
   Buffer.concat([zigzag(Buffer.byteLength(text)), Buffer.from(text)]);
 
-/** One block of items, followed by the end of the list. */
+/** Avro list of one block of items, with the end of the list. */
 const block = (count: number, items: Buffer) => Buffer.concat([zigzag(count), items, Buffer.of(0)]);
 const repeated = (count: number, item: Buffer) => Buffer.alloc(count * item.length, item);
 

@@ -1,4 +1,7 @@
-/** JSON events that take far more memory or time to read than their size suggests. The first few crashed processes of 512 MiB. */
+/**
+ * JSON events that take far more memory or time to read than their size suggests. The first few once crashed processes
+ * of 512 MiB.
+ */
 
 /** Record value that is expensive to read. */
 export interface CostlyValue {
@@ -16,7 +19,7 @@ export const COSTLY_MAPPING = {
 const LONG_NUMBER = '12345678901234567890';
 const ESCAPED = String.raw`"\u0061b":${LONG_NUMBER},`;
 
-/** Event with the text as its member `j`, which no mapping reads. */
+/** Event whose member `j` has the JSON `text`. No mapping reads this member. */
 const beside = (text: string, head = '') =>
   Buffer.from(`{${head}"type":"post","content":"x","metadata":{"a":1},"j":${text}}`);
 const inMetadata = (text: string) =>
@@ -74,7 +77,7 @@ export function costlyJson(): CostlyValue[] {
   return Object.entries(texts).map(([name, value]) => ({ name, value }));
 }
 
-/** One megabyte that brokers do not have to decompress. */
+/** Value of one megabyte, to be sent uncompressed so that the brokers need not decompress it. */
 export function costlyUncompressed(): CostlyValue {
   return {
     name: 'objects with a name each, not compressed',

@@ -10,7 +10,7 @@ export interface MeasureRequest {
 export interface Measured {
   /** `item`, the reason of the dead letter, or the reason for skipping. */
   readonly outcome: string;
-  /** Processor time of the thread, ms. Scaled to a typical machine if this one is slow or busy. */
+  /** Processor time of the thread, ms. Scaled to a typical machine if this machine is slow or busy. */
   readonly ms: number;
   /** Peak growth of the memory in use, including garbage, bytes. */
   readonly peakBytes: number;
@@ -70,7 +70,7 @@ function measured({ format, value }: MeasureRequest): Measured {
     used(one.beforeGC.heapStatistics as HeapSizes),
   );
   const peakBytes = Math.max(usedNow(), ...peaks) - before;
-  // The speed of a shared machine can change within a second.
+  // Measures the slowness again, because the speed of a shared machine can change within a second.
   const ms = spentMs / Math.max(slowBefore, slowness());
   return { outcome, ms, peakBytes, reservedBytes };
 }

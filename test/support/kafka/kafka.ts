@@ -24,7 +24,7 @@ export type { NewRecord } from '../stack/topic-writer.ts';
 export interface TopicOptions {
   /** Default: 1. */
   readonly partitions?: number;
-  /** Brokers of each partition; replaces `partitions`. */
+  /** Ids of the brokers that store each partition; replaces `partitions`. */
   readonly replicas?: readonly (readonly number[])[];
   /** Topic settings by Kafka's names. */
   readonly settings?: Readonly<Record<string, string>>;
@@ -151,7 +151,7 @@ export function uniqueName(prefix: string): string {
   return `${prefix}-${randomBytes(6).toString('hex')}`;
 }
 
-/** Client of a cluster with the cluster itself: its processes, if the tests started it, and Kafka's tools. */
+/** Client of a cluster, together with the cluster: its processes, if the tests started it, and Kafka's tools. */
 type KafkaWithCluster = TestKafka & { readonly cluster: LocalKafka };
 
 /** Broker that `npm test` starts for all files. A file that runs alone gets its own broker, which stops with the file. */

@@ -6,7 +6,10 @@ import { RecordingLogger } from '../memory/telemetry/recording-telemetry.ts';
 const TIMEOUT_MS = 10_000;
 const NO_PRODUCER = { producerId: '-1', producerEpoch: -1 };
 
-/** UNKNOWN_SERVER_ERROR, CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, INVALID_TIMESTAMP, UNSUPPORTED_COMPRESSION_TYPE, INVALID_RECORD. */
+/**
+ * Errors that a retry does not resolve: UNKNOWN_SERVER_ERROR, CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, INVALID_TIMESTAMP,
+ * UNSUPPORTED_COMPRESSION_TYPE, INVALID_RECORD.
+ */
 const FINAL: ReadonlySet<number> = new Set([-1, 2, 10, 32, 76, 87]);
 
 /** Broker's error for a batch that it did not append. */

@@ -64,7 +64,10 @@ export function judge(cluster: Cluster, options: CheckOptions): Verdict {
   };
 }
 
-/** True if every source record has a terminal record and no job is live. Reads the journal last, since it is called often. */
+/**
+ * True if every source record has a terminal record and no job is live. Called often, so it reads the journal only if
+ * needed.
+ */
 export function isSettled(cluster: Cluster, options: CheckOptions): boolean {
   const settled = countTerminalRecords(cluster, options.outputs);
   return (

@@ -18,7 +18,7 @@ export interface VirtualClockOptions {
 /** Number of steps at one instant above which the code counts as a busy loop. */
 const MAX_STEPS_PER_INSTANT = 1_000_000;
 
-/** Timer of a step that is not ready yet. It only makes time advance. */
+/** Callback of a timer that only makes time advance to a step that is not ready yet. */
 const WAKE = () => {};
 
 /** Clock and scheduler of a simulated world. Nothing else makes the world proceed. */
@@ -31,7 +31,7 @@ export class VirtualClock implements Clock, Scheduler {
   readonly #choose: (channels: readonly string[]) => number;
   readonly #latencyMs: (channel: string) => number;
   #driven = false;
-  /** True if something ran since promises last settled. */
+  /** True if something has run since the promises last settled. */
   #stirred = true;
 
   constructor(options: VirtualClockOptions = {}) {
@@ -60,7 +60,7 @@ export class VirtualClock implements Clock, Scheduler {
 
   after(ms: number, fire: () => void): () => void {
     if (Number.isNaN(ms)) throw new RangeError('a timer needs a number of milliseconds, not NaN');
-    // Whole milliseconds like the real clock, because records contain `now`.
+    // Rounds up to whole milliseconds like the real clock, because records contain `now`.
     return this.#timers.add(this.#nowMs + Math.max(0, Math.ceil(ms)), fire);
   }
 
@@ -76,7 +76,7 @@ export class VirtualClock implements Clock, Scheduler {
     );
     queue.push({ readyMs, step });
     this.#channels.set(channel, queue);
-    // Time must advance for a step that is not ready yet.
+    // Adds a timer, because time must advance before the step is ready.
     if (readyMs > this.#nowMs) this.#timers.add(readyMs, WAKE);
   }
 

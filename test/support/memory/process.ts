@@ -26,12 +26,12 @@ export class VirtualProcess implements Clock, Scheduler {
     return this.#state;
   }
 
-  /** True while frozen, and until the steps kept meanwhile have run. */
+  /** True while frozen, and afterwards until the steps kept meanwhile have run. */
   get stalled(): boolean {
     return this.#state === 'frozen' || this.#held.length > 0;
   }
 
-  /** End of the last stall by its own clock, ms. During a stall: now. */
+  /** End of the last stall, or the current time during a stall. In ms of the process's own clock. */
   get stalledUntilMs(): number {
     return this.stalled ? this.monotonic() : this.#stalledUntilMs;
   }

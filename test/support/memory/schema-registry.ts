@@ -22,7 +22,7 @@ export class MemoryRegistry implements SchemaRegistry {
   /** Error that every call throws while it is set. */
   failure: Error | undefined;
   readonly #rules = new Map<string, Rule>();
-  /** True if a schema may follow a version of a subject without a rule. Default: if the types are equal. */
+  /** Decides whether a schema may follow the latest version of a subject without a rule. Default: if the types are equal. */
   judge: (latest: NewSchema, next: NewSchema) => Compatibility = (latest, next) =>
     latest.type === next.type
       ? { compatible: true, messages: [] }

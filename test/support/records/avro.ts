@@ -9,7 +9,7 @@ export function readAvro(schema: unknown, value: Buffer): ReadEvent {
   return readAvroValue(value, 0, avroReader(avroType(schema)));
 }
 
-/** The schema as avsc's type. */
+/** Returns the schema as avsc's type. */
 export function avroType(schema: unknown): avsc.Type {
   return avsc.Type.forSchema(structuredClone(schema) as avsc.Schema, { ...AVSC_OPTIONS });
 }

@@ -6,7 +6,7 @@ import {
 } from '../../../src/core/bytes/result-slice.ts';
 import { SliceWriter } from '../../../src/core/bytes/slice-writer.ts';
 
-/** The records take the whole memory of the slice. */
+/** Returns columns whose memory contains nothing but the rows. */
 export function columnsOfRows(rows: Iterable<ReadRow>): ResultColumns | undefined {
   const writer = new SliceWriter();
   for (const row of rows) writer.addRow(row);

@@ -1,6 +1,6 @@
 /**
- * Content Review Service for tests: the sandbox with scripted faults. It runs in this process, or as a program in
- * its own (main.ts), where `/sandbox/faults` replaces the script.
+ * Content Review Service for tests: the sandbox with scripted faults. It runs in the process of the test, or in its own
+ * process (main.ts), where `/sandbox/faults` replaces the script.
  */
 
 import { jsonAnswer } from '../../../packages/sandbox/src/answers.ts';

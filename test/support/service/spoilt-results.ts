@@ -6,7 +6,10 @@ export type SpoiltRows =
   | {
       operation: 'review';
       action: 'rows';
-      /** Numbers of rows, from the first one on: dropped, duplicated, with a broken reference, with another reference. */
+      /**
+       * Numbers of affected rows, counted from the first row: dropped, duplicated, with a broken reference, with
+       * another reference.
+       */
       missing?: number;
       duplicated?: number;
       malformed?: number;
@@ -31,7 +34,7 @@ type Row = readonly string[];
 
 /** A cell that is not JSON, and unlike any reference that a caller may have sent. */
 const BROKEN = '{"broken';
-/** Added to every integer of a reference to get another reference. */
+/** Number that is added to every integer of a reference to get another reference. */
 const FAR_AWAY = 1_000_000_000;
 const ERROR_PAGE =
   '<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head><body>Please try again later.</body></html>\n';

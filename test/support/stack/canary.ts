@@ -11,7 +11,7 @@ export const CANARY = {
   signature: 'canary-signature-Hd83kPz0Lm',
 } as const;
 
-/** Length of the parts of a secret to search for, because a truncated message still exposes most of a secret. */
+/** Length of the parts of a secret to search for. A truncated message without the whole secret can still expose most of it. */
 const SHARE = 16;
 /** Names of the secret parts of presigned addresses. */
 const SIGNED =

@@ -10,7 +10,7 @@ export type ShardName = `${string}/${number}`;
 interface Held {
   /** Number of live jobs. */
   jobs: number;
-  /** Time at which it became the owner, in ms. */
+  /** Time at which the replica became the owner, in ms. */
   readonly sinceMs: number;
 }
 
@@ -82,7 +82,10 @@ export function ownedJobs(replica: Replica): ReadonlyMap<number, number> {
   );
 }
 
-/** Draws one pipeline and returns its shards among these. Each pipeline has its own group, which rebalances separately. */
+/**
+ * Draws a pipeline, and returns those of the given shards that belong to it. Each pipeline has its own group, which
+ * rebalances separately.
+ */
 export function someOfOne(
   shards: Iterable<ShardName>,
   random: SeededRandom,

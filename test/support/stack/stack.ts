@@ -202,7 +202,7 @@ export class Stack {
   }
 }
 
-/** Starts a connector in its own process; its `process` stops it. */
+/** Starts a connector in its own process. The replica's `process` stops it. */
 export async function spawnReplica(
   name: string,
   configFile: string,

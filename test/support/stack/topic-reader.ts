@@ -108,7 +108,7 @@ export class TopicReader {
   /**
    * Reads from the last position to the end of each partition (the last stable offset if read_committed). Records
    * are in order within a partition; partitions follow each other.
-   * @param waitMs maximum time that a broker waits for a record if it has none
+   * @param waitMs maximum time that a broker without new records waits for one
    */
   async readToEnd(waitMs = 0): Promise<ReadRecord[]> {
     const found = new Map<number, ReadRecord[]>();
@@ -125,8 +125,8 @@ export class TopicReader {
     await this.#persist(() => this.#refresh(waitMs === 0 ? 0 : METADATA_MS));
     const behind = new Set([...this.#positions.keys()].sort((a, b) => a - b));
     while (behind.size > 0) {
-      // Sends one request to one broker at a time. Partitions that an error omits are requested again, and no record
-      // is read twice.
+      // Sends one request to one broker at a time. If an error leaves out partitions, they are requested again, and no
+      // record is read twice.
       for (const { partition, records, end } of await this.#persist(() =>
         this.#fetch([...behind], { waitMs }),
       )) {

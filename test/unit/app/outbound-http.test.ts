@@ -1,4 +1,4 @@
-/** Requests to the schema registry and the token endpoint: proxies of the environment, and their own CA files. */
+/** Requests to the schema registry and the token endpoint, through proxies of the environment and with separate CA files. */
 import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

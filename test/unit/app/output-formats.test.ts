@@ -44,7 +44,7 @@ function world(output = '{format: avro}') {
       logger,
       signal,
     });
-  /** Expects a rejection within a few seconds, so that there is time for retries. */
+  /** Expects a rejection, and allows a few seconds for retries before it. */
   const refused = async (why: RegExp | ((error: Error) => boolean)) => {
     let over = false;
     const ended = assert.rejects(prepare(), why).finally(() => {

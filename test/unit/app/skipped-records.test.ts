@@ -1,4 +1,4 @@
-/** Records that the configuration skips, for the engine and for the tools, which read them without a registry. */
+/** Tests which records the configuration skips, in the engine and in the tools. The tools work without a registry. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspectedPipeline } from '../../../src/app/tools/inspect.ts';

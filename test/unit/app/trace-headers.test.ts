@@ -43,7 +43,7 @@ async function published(
 
 for (const kind of Object.keys(EVENTS)) {
   test(`${kind}: upload and output contain a record's trace headers only if output.headers lists them`, async () => {
-    // The decision of a review is built from the upload alone.
+    // Checking the output is enough, because the decision of a review is built from the upload alone.
     assert.deepEqual(await published(kind, CONTEXT), {});
     const named = { headers: ['tracestate'] };
     assert.deepEqual(await published(kind, CONTEXT, named), { tracestate: 'a=1,b=2' });

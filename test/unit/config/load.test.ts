@@ -255,7 +255,7 @@ htpp: {}
       /^http\.console: a list of 1 is not allowed; expected true or false$/,
     ],
     [
-      'a number instead of a text',
+      'a number instead of a string',
       MINIMAL.replace('topic: events', 'topic: 42'),
       /^pipelines\[0\]\.source\.topic: 42 is not allowed.*put quotes around it: "42"/,
     ],

@@ -77,7 +77,7 @@ describe('the mapping in a configuration', () => {
       /otherwise requires map/,
     ],
     [
-      'a type that is not a text',
+      'a type that is not a string',
       'mapping: {type: {field: a, map: {1: 2}}}',
       /map: 1: put quotes around it: "2"/,
     ],
@@ -87,7 +87,7 @@ describe('the mapping in a configuration', () => {
       /source\.filter: .*column 3: = does not compare; write ==/,
     ],
     [
-      'a filter that is not a text',
+      'a filter that is not a string',
       'filter: true',
       /source\.filter: true is not allowed; expected none, or a JMESPath expression/,
     ],

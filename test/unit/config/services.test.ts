@@ -13,7 +13,10 @@ const ONE = 'service: {baseUrl: "https://one.example", apiKey: key-1}';
 const SHADOW = 'shadow: {baseUrl: "https://shadow.example", apiKey: {env: SHADOW_KEY}';
 const ENV = { SHADOW_KEY: 'key-2' };
 
-/** Returns a configuration with a pipeline per given service; the empty text stands for none. */
+/**
+ * Returns a configuration with one pipeline for each given service. An empty string stands for a pipeline without a
+ * service.
+ */
 function text(services: string, ...used: readonly string[]): string {
   const pipelines = used.map((service, index) => {
     const own = service === '' ? '' : `, service: ${service}`;

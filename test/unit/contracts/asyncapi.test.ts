@@ -13,7 +13,7 @@ type Loose = any;
 
 const DOCUMENT = parse(contractFile('asyncapi.yaml')) as Loose;
 
-/** Yields every reference with its target, which is undefined if it does not exist. */
+/** Yields every reference with its target, or undefined if the target does not exist. */
 function* references(value: unknown): Generator<[ref: string, target: unknown]> {
   if (typeof value !== 'object' || value === null) return;
   for (const [name, part] of Object.entries(value)) {

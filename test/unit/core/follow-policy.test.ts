@@ -34,7 +34,7 @@ const fail = (as: Fail['as']): Fail => ({ do: 'fail', as });
 
 type Step = Wait | Settle | Fail;
 
-/** Expected steps: in time; late with `onTimeout: wait`; late with `onTimeout: error`. */
+/** Expected steps for each state: in time, late with `onTimeout: wait`, and late with `onTimeout: error`. */
 const STEPS: Readonly<Record<RemoteState | 'none', readonly [Step, Step, Step]>> = {
   none: [WAIT, OVERDUE, OVERDUE],
   pending: [WAIT, OVERDUE, fail('review_timeout')],
@@ -58,14 +58,14 @@ for (const [answer, [inTime, late, lateError]] of Object.entries(STEPS)) {
   });
 }
 
-test('the grace period of an upload starts at its end, however late the review is', () => {
+test('the grace period of an upload starts when the upload ends, however late the review is', () => {
   const state = { ...CREATED, uploadUntilMs: 5_100 };
   const step = (nowMs: number) => next(state, 'waiting_for_upload', nowMs, ERROR_RULES);
   assert.deepEqual(step(5_099), WAIT);
   assert.deepEqual(step(5_100), fail('upload_lost'));
 });
 
-test('a batch is given up when it was missing for its grace period, which another state restarts', () => {
+test('a batch is given up once it was missing for its whole grace period, and any other state restarts the period', () => {
   const first = heard(CREATED, 'missing', 5_000);
   const again = heard(first, 'missing', 5_030);
   assert.deepEqual(next(again, 'missing', 5_049, RULES), WAIT);

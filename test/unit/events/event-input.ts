@@ -39,7 +39,7 @@ export function found(expression: string, { input, begin }: TestInput): string |
     : foundAt(compiled, begin);
 }
 
-/** Returns the value at a path as JSON text, or undefined if it does not exist. */
+/** Returns the value at a path as JSON text, or undefined if the path does not exist. */
 export function foundAt(path: MemberPath, begin: TestInput['begin']): string | undefined {
   const input = new EventInput();
   const number = input.addPath(path);

@@ -160,7 +160,7 @@ test('every evaluation ends, whatever the record and the expression', {
       expression,
     );
   }
-  // The trim function of the library takes minutes for these blanks.
+  // The library's own trim function would take minutes for these blanks.
   assert.equal(found('trim(text)', inputOf(json)), '"x"');
 });
 

@@ -1,4 +1,4 @@
-/** Tests the admin with responses that lack the requested data, on which it must fail. */
+/** Tests the admin with incomplete responses. It must fail if a response lacks the requested data. */
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { KafkaAdmin } from '../../../src/kafka/admin/admin.ts';

@@ -21,7 +21,7 @@ const COMMANDS = PAGES.flatMap((page) =>
 /** Returns the arguments of a connector command, or undefined for another command. */
 function connectorArguments(words: readonly string[]): readonly string[] | undefined {
   const [first, second, third] = words;
-  // Without arguments, the word is the name of the shell function for a clone.
+  // A line with only this word defines a shell function of that name (docs/tools.md), and is not a command.
   if (first === 'content-review-connector') return second === undefined ? second : words.slice(1);
   if (first === 'npx' && second === 'content-review-connector') return words.slice(2);
   if (first === 'npm' && second === 'start') return words.slice(third === '--' ? 3 : 2);

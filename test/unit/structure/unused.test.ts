@@ -9,7 +9,7 @@ import { FAILURE_TABLE } from '../../../src/core/outcome/failure-table.ts';
 
 const SRC = fileURLToPath(new URL('../../../src', import.meta.url));
 
-/** Returns the contents of all files of src except the left out files. */
+/** Returns the contents of all files of src, except the files for which `isLeftOut` returns true. */
 function sourcesWithout(isLeftOut: (file: string) => boolean): string {
   const files = globSync('**/*.ts', { cwd: SRC }).filter((file) => !isLeftOut(file));
   return files.map((file) => readFileSync(`${SRC}/${file}`, 'utf8')).join('\n');

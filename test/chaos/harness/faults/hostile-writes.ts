@@ -115,7 +115,7 @@ function bombs(events: readonly ChaosEvent[], random: SeededRandom): HostileBatc
   return [...(first ?? []), ...some, ...(last ?? [])];
 }
 
-/** The dead letter of an unreadable record contains only its coordinates. */
+/** Returns the event with the fate of an unreadable record, whose dead letter contains only its coordinates. */
 function unreadable(event: ChaosEvent, reason: string): ChaosEvent {
   return {
     ...event,

@@ -15,7 +15,7 @@ export interface RequestHead {
   readonly apiVersion: number;
   readonly correlationId: number;
   readonly clientId: string;
-  /** Transactional id of requests in `API`, whose bodies begin with it. */
+  /** Transactional id, for the requests in `API`. Their bodies begin with it. */
   readonly transactionalId: string | undefined;
   /** True if an EndTxn commits. */
   readonly commits: boolean | undefined;
@@ -46,7 +46,7 @@ export class FrameCutter {
 
 const TRANSACTIONAL = new Set<number>(Object.values(API));
 
-/** Parses the header of a request in the inflexible encodings, which kafkajs uses. */
+/** Parses the header of a request in the non-flexible protocol versions, which kafkajs uses. */
 export function requestHead(frame: Buffer): RequestHead {
   const apiKey = frame.readInt16BE(4);
   const clientIdBytes = Math.max(0, frame.readInt16BE(12));
@@ -60,7 +60,7 @@ export function requestHead(frame: Buffer): RequestHead {
   const idBytes = TRANSACTIONAL.has(apiKey) ? frame.readInt16BE(body) : -1;
   if (idBytes < 0) return { ...head, transactionalId: undefined, commits: undefined };
   const transactionalId = frame.toString('utf8', body + 2, body + 2 + idBytes);
-  // Preceded by the producer id (8 bytes) and epoch (2 bytes).
+  // The flag follows the producer id (8 bytes) and epoch (2 bytes).
   const commits = apiKey === API.EndTxn ? frame[body + 2 + idBytes + 10] === 1 : undefined;
   return { ...head, transactionalId, commits };
 }

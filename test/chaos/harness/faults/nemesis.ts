@@ -3,7 +3,7 @@ import type { SeededRandom } from '../../../support/memory/clock.ts';
 import type { World } from '../world.ts';
 
 export interface Strike {
-  /** True if the fault affected work in flight. Otherwise the schedule repeats it. */
+  /** True if the fault affected work in flight. Otherwise the schedule repeats the fault. */
   readonly hit: boolean;
   /** Text for the report. */
   readonly note?: string;

@@ -75,8 +75,8 @@ export class TcpProxy {
   }
 
   /**
-   * Blocks all data on open and new connections of these clients, without closing them, until `heal`. @returns the
-   * number of connections
+   * Blocks all data on open and new connections of these clients, without closing them, until `heal`.
+   * @returns the number of connections
    */
   silence(whose: Whose): number {
     this.#silence = { whose, startedMs: performance.now() };
@@ -91,8 +91,8 @@ export class TcpProxy {
   }
 
   /**
-   * Closes only the server's side, so the client has half-open connections. New connections work. @returns the number
-   * of connections
+   * Closes only the server's side, so the client has half-open connections. New connections work.
+   * @returns the number of connections
    */
   orphan(whose: Whose): number {
     const hit = this.#of(whose);

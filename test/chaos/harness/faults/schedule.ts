@@ -71,7 +71,10 @@ const OVERTIME_MS = 600_000;
 /** Time after which a scripted fault without a matching operation is postponed, ms. */
 const FAULT_MS = 20_000;
 const PAUSE_MS = 700;
-/** Age below which records wait only for their review, and the maximum wait for this state before a fault, ms. */
+/**
+ * Age below which records are assumed to wait only for their review, ms. A fault waits at most CALM_MS for all records
+ * to be younger.
+ */
 const CALM_AGE_MS = 10_000;
 const CALM_MS = 40_000;
 
@@ -222,7 +225,7 @@ export class Schedule {
     return run;
   }
 
-  /** Each record must get its terminal record within the bound. Time without a processor does not count. */
+  /** Checks that each record gets its terminal record within the bound. Time without a processor does not count. */
   async #decided(tally: Tally, { kind, ledger }: PipelineRun, boundMs: number): Promise<void> {
     const recovery = new Recovery(this.#world, false);
     const overMs = performance.now();
@@ -242,7 +245,7 @@ export class Schedule {
     await recovery.close();
   }
 
-  /** All replicas must be members again and records must flow soon after Kafka responds. */
+  /** Checks that all replicas are members again and records flow soon after Kafka responds. */
   async #back(tally: Tally, { sessionEndsMs = 0 }: Strike): Promise<void> {
     const recovery = new Recovery(this.#world, !OTHER_THAN_KAFKA.test(tally.name));
     try {
@@ -257,7 +260,7 @@ export class Schedule {
     }
   }
 
-  /** Every partition with outstanding records must get a terminal record again. */
+  /** Checks that every partition with outstanding records gets a terminal record again. */
   async #recovered(name: string): Promise<void> {
     const { observer } = this.#world;
     const sinceMs = performance.now();
@@ -270,7 +273,7 @@ export class Schedule {
     });
   }
 
-  /** Counts as a hit when Kafka has the whole write and each of its records has its terminal record. */
+  /** Injects a hostile write. It counts as a hit if Kafka has all of it and each of its records has its terminal record. */
   async #hostileWrite(
     name: string,
     write: HostileWrite,
@@ -295,8 +298,8 @@ export class Schedule {
   }
 
   /**
-   * Resolves when every record is settled. There is no bound while faults strike, because each owner that dies leaves
-   * the attempt to the next owner.
+   * Resolves when every record is settled. There is no time limit while faults strike, because the next owner has to
+   * repeat the attempt of each owner that dies.
    */
   async #settled(places: readonly SourceCoordinate[], ledger: Ledger): Promise<void> {
     for (;;) {

@@ -101,7 +101,7 @@ const FAULTS: Readonly<Record<Kind, Readonly<Record<string, FaultInput>>>> = {
       times: 2,
     },
   },
-  // Does not include an id that two shards get from two creates, because no response about an import reveals it.
+  // Does not include the fault by which two creates return the same id, because no response about an import reveals it.
   import: {
     'imports: 429 with Retry-After': {
       operation: 'create_import',

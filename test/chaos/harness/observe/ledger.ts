@@ -1,6 +1,6 @@
 /**
- * Terminal records that each source record must get by the documented guarantee: one, and another one for each
- * reset of the group over a settled record. It uses no code of the connector.
+ * Terminal records that each source record must get by the documented guarantee: one, plus one for each reset of the
+ * group over a settled record. The ledger uses no code of the connector.
  */
 
 /** State of one source record. `maybe`: skipped by a forward reset, unless a live batch already contained it. */
@@ -25,7 +25,7 @@ export interface Reset {
   readonly offset: number;
   /** Number of settled records that must be reviewed again after the reset. */
   readonly again: number;
-  /** Offsets that it may have skipped. Some of them may still get a terminal record. */
+  /** Offsets that the reset may have skipped. Some of them may still get a terminal record. */
   readonly aside: number[];
 }
 

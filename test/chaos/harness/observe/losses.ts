@@ -6,7 +6,7 @@ const LOST_SHARD = 'lost the shard; claiming it again once the group responds';
 const LOST_GROUP = 'lost the group: joining again';
 const INTERNAL = 'internal error of the connector: please report it';
 
-/** Errors that indicate a defect of the connector, as `describe` names them. Neither Kafka nor the service can cause them. */
+/** Errors that indicate a defect of the connector, as `describe` writes them. Neither Kafka nor the service can cause them. */
 const OF_THE_CODE =
   /\b(Type|Range|Syntax|Reference|Assertion|Eval|URI)Error\b|Cannot create a Buffer|not implemented/;
 

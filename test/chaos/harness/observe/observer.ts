@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { View } from '../view.ts';
 
 /**
- * Maximum stall of a partition with outstanding records, and maximum drain after the last fault, ms. The worst
- * cases take about 20 s per step plus the pauses between attempts: a request times out on a half-open connection
- * and the claim after it meets another one, or two takeovers during a drain find the uploads of successive attempts
- * lost.
+ * Maximum stall of a partition with outstanding records, and maximum drain after the last fault, ms. In the worst cases
+ * several steps follow each other, each of about 20 s plus the pause between attempts. For example, a request times out
+ * on a half-open connection and the next claim meets another one, or two successive takeovers during a drain each find
+ * an upload lost.
  */
 export const STALL_BOUND_MS = 120_000;
 /** Maximum age of a record under several concurrent faults. No record waits for `review.grace`. */
@@ -39,7 +39,10 @@ export class Observer {
     await this.#running;
   }
 
-  /** `performance.now()` of the last terminal record, or of when a record became due, by partition with outstanding records. */
+  /**
+   * For each partition with outstanding records: `performance.now()` of its last terminal record, or when a record
+   * became due.
+   */
   owingSinceMs(): number[] {
     return this.#views.flatMap((view) => view.owingSinceMs());
   }
@@ -72,7 +75,7 @@ export class Observer {
 
   async #run(): Promise<void> {
     while (!this.#over.signal.aborted) {
-      // Readers wait for a broker that is down. If it stays down, the stall appears in the report.
+      // Ignores errors. If a broker stays down, the stall appears in the report.
       await this.refresh().catch(() => undefined);
       const nowMs = performance.now();
       for (const { oldestDueMs = nowMs } of this.#views)

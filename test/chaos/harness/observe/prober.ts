@@ -15,7 +15,7 @@ export interface Probed {
   slowestMs: number;
   /** Number of responses other than 200. */
   unwell: number;
-  /** Number of late responses that do not count, because the machine was stalled and not the replica. */
+  /** Number of late responses that do not count, because the machine was stalled rather than the replica. */
   excused: number;
 }
 
@@ -25,9 +25,9 @@ export interface Subject {
   url(): string | undefined;
   /** True if the replica runs and was neither stopped nor frozen. */
   mustAnswer(): boolean;
-  /** Number of times that it was stopped, frozen or resumed. */
+  /** Number of times that the replica was stopped, frozen or resumed. */
   interruptions(): number;
-  /** Time since its start in which it was runnable but had no processor, ms. */
+  /** Time since the replica's start in which it was runnable but had no processor, ms. */
   waitedMs(): number;
 }
 
@@ -88,7 +88,7 @@ export class Prober {
     const tookMs = performance.now() - startedMs;
     if (this.#signal.aborted || !subject.mustAnswer() || subject.interruptions() !== before) return;
     const starvedMs = subject.waitedMs() - waitedMs;
-    // After a stall of this process, a response may be read before the next tick.
+    // A response may be read before the tick that detects a stall of this process.
     const stalled =
       this.#stalledAtMs > startedMs || performance.now() - this.#tickedAtMs > STALLED_MS;
     if (problem === undefined && tookMs <= LIVEZ_BOUND_MS) {

@@ -27,8 +27,8 @@ export class Recovery {
   }
 
   /**
-   * Checks until nothing is missing, or the bound is exceeded. Only time counts in which Kafka responded within a
-   * second and no replica starved.
+   * Checks until nothing is missing, or the bound is exceeded. Counts only the time in which Kafka responded within a
+   * second and no replica lacked a processor.
    * @param fromMs `performance.now()` before which no time counts
    * @returns counted time in ms, and descriptions of the parts that were still missing
    */
@@ -96,7 +96,7 @@ export class Recovery {
     try {
       await writer.write(this.#world.probeTopic, records);
     } catch (error) {
-      // A producer cannot be used after a failure.
+      // Replaces the writer, because its producer cannot be used after a failure.
       this.#writer = new TopicWriter(this.#world.kafka.brokers);
       await writer.close().catch(() => undefined);
       throw error;

@@ -45,7 +45,7 @@ export async function isSettled(trial: Trial): Promise<boolean> {
   return true;
 }
 
-/** Call it when everything has been read and no replica runs. */
+/** Judges a pipeline. Must be called after everything has been read and all replicas have ended. */
 export async function verdictOn(trial: Trial, run: PipelineRun): Promise<Verdict> {
   const { kind, view, ledger, producer, pipeline } = run;
   const verdict = new Complaints();
@@ -132,8 +132,8 @@ export function outOfOrder(
 const RESET_SEEN = 'consumer group offset was changed externally; resuming from it';
 
 /**
- * Checks that the connector counted the records that a forward reset skipped. It counts offsets, including unused
- * ones, so its number must be at least the number of skipped records.
+ * Checks that the connector counted the records that a forward reset skipped. The connector counts offsets, including
+ * unused ones, so its number must be at least the number of skipped records.
  * @returns the number of skipped records
  */
 function judgeResets(ledger: Ledger, seen: readonly LogLine[], verdict: Complaints): number {

@@ -19,7 +19,7 @@ const SCHEMA_ID = 0x01020304;
 
 interface Rendered {
   readonly record: OutgoingRecord;
-  /** JSON text of its metadata. */
+  /** JSON text of the record's metadata. */
   readonly metadata: string;
 }
 

@@ -35,7 +35,7 @@ async function rowsOf(reference: string, job = JOB) {
   return (await collectRows(kindWithFile(file), undefined, job)).rows;
 }
 
-test('a changed reference gives no decision, or the unchanged one', async () => {
+test('a changed reference gives either no decision or the decision of the unchanged reference', async () => {
   const change = fc.record({ at: fc.nat(), character: fc.constantFrom('0', '"', '{', 'A', 'é') });
   await fc.assert(
     fc.asyncProperty(item, change, async (of, { at, character }) => {
@@ -51,7 +51,7 @@ test('a changed reference gives no decision, or the unchanged one', async () => 
         reference + reference,
       ]) {
         const [row] = await rowsOf(changed);
-        // Base64 decoding ignores invalid characters and the unused last bits.
+        // Some changes have no effect, because Base64 decoding ignores invalid characters and the unused last bits.
         if (row === undefined || !('malformed' in row)) assert.deepEqual([row], expected);
       }
       assert.deepEqual(await rowsOf(referenceOf(of, { rowKey: 'B'.repeat(22) })), FORGED);

@@ -139,7 +139,7 @@ test('every record is in exactly one account, and the lists match the counts', (
   );
 });
 
-test('a terminal record still counts after more resets than are stored, and a second one of the first review is double', () => {
+test('a terminal record still counts after more resets than are stored, and a second terminal record of the first review is double', () => {
   const journal = { watermark: 1, claimed: new OffsetSet(), live: new OffsetSet(), start: 0 };
   const more = { isStartInherited: false, wasReset: false };
   const builder = new BalanceBuilder({ partition: 0, from: 0, to: 1 }, { ...journal, ...more });

@@ -29,7 +29,7 @@ const SEEDS = [
   8,
   ...Array.from({ length: 2 }, () => 1_000 + Math.floor(Math.random() * 2 ** 30)),
 ];
-/** One fetch per partition is enough for a world that no longer changes. */
+/** Reads each partition in one fetch, which is enough for a world that no longer changes. */
 const WHOLE = { fetchRecords: 1_000 };
 const FATES: readonly CommitFate[] = [
   'reply-lost',

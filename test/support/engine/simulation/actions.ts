@@ -179,7 +179,8 @@ function produce(
       world.clock.now(),
       transaction === undefined ? undefined : number,
     );
-    // An unreadable batch counts as one unit. A record beyond a limit counts alone.
+    // The records of an unreadable batch share one `damage`, so they count as one unit. A record above a limit counts
+    // alone.
     const isRead = damage === undefined || (unreadable !== 'unreadable_batch' && i % 2 === 1);
     if (!isRead)
       log.spoil(offset, offset + 1, unreadable === 'unreadable_batch' ? damage : { ...damage });

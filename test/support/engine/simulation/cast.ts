@@ -1,5 +1,5 @@
 /**
- * The instances of a history, and the supervision of any deployment: a process that ended is started again, and one
+ * Instances of a history, supervised as in any deployment: a process that has ended is started again, and a process
  * whose liveness probe fails is killed first.
  */
 import type { HealthReporter, Logger } from '../../../../src/core/ports/telemetry.ts';
@@ -111,7 +111,7 @@ export class Cast {
     );
   }
 
-  /** True if a request of this instance never got a response. It may then keep resources for that request. */
+  /** True if a request of this instance never got a response. The instance may still hold resources for that request. */
   hangs({ process }: Instance): boolean {
     return this.#hit(process.name, 'silent');
   }
@@ -145,7 +145,7 @@ export function tracedLogger(name: string, real: Logger, note: (line: string) =>
   };
 }
 
-/** Both gauges come from the same report. */
+/** Checks that the two gauges agree about whether records are in flight. Both come from the same report. */
 function assertAgeTold(instance: Instance): void {
   const inFlight = instance.gauge('items_in_flight') ?? 0;
   const oldest = instance.gauge('oldest_unsettled_timestamp_seconds');
@@ -156,7 +156,7 @@ function assertAgeTold(instance: Instance): void {
     );
 }
 
-/** Every consumed record must be published, skipped, released or in flight. */
+/** Checks that every consumed record is published, skipped, released or in flight. */
 function assertBalanced(instance: Instance): void {
   const items = instance.gauge('balance_items') ?? 0;
   if (items !== 0)

@@ -99,7 +99,7 @@ export function compact(
 function drawCommit(random: SeededRandom, { sessionTimeoutMs }: Shape, number: number): Strike {
   const roll = random.next();
   if (roll < 0.2) return { kind: 'killed in commit', steps: random.below(12) };
-  // Usually long enough for the next owner to claim the shard before this instance resumes.
+  // This freeze is usually long enough for the next owner to claim the shard before the instance resumes.
   if (roll < 0.45) {
     return {
       kind: 'frozen in commit',
@@ -122,17 +122,17 @@ function drawCommit(random: SeededRandom, { sessionTimeoutMs }: Shape, number: n
     late,
   ];
   if (random.next() < 0.05) fates.push('silent', 'silent', 'silent', 'silent');
-  // Permanent refusal. In a claim (the first commit of a producer) it ends the process.
+  // Permanent refusals are rare for a claim (the first commit of a producer), because they end the process.
   if (number > 1 || random.next() < 0.2) fates.push('rejected', 'too-large');
   return { kind: 'commit', fate: fates[random.below(fates.length)] as CommitFate };
 }
 
-/** In one of this many histories the storage refuses nearly every upload. */
+/** In one history out of this number, the storage refuses nearly every upload. */
 const REFUSING_EVERY = 20;
 
 export function serviceFaults(strikes: Strikes, seed: number, world: () => World): ServiceScript {
   const chance = new Chance(seed + 2);
-  // Only many refusals of a type in a row end its records, so the rate must be high.
+  // Records of a type are given up only after many refusals in a row, so the rate must be high.
   const refusing = seed % REFUSING_EVERY === 0;
   return {
     arrivalMs: (remoteId) => {

@@ -20,15 +20,15 @@ import { type Action, kindOf, type PlacedStrike, type Script, type Shape } from 
 import { addTo, type Coverage, coverageOf } from './search/coverage.ts';
 import { Strikes } from './strikes.ts';
 
-/** Limit from the last fault until everything is settled, virtual ms. A transaction without a response takes minutes. */
+/** Maximum time from the last fault until everything is settled, virtual ms. A transaction without a response takes minutes. */
 const SETTLES_MS = 1_800_000;
-/** Wait for gauges to be reported, positions to be committed, and uploads of lost shards to be abandoned. */
+/** Time for gauges to be reported, positions to be committed, and uploads of lost shards to be abandoned, ms. */
 const REST_MS = 25_000;
-/** Wait for open transactions to time out. */
+/** Time for open transactions to time out, ms. */
 const ENDING_MS = 35_000;
 const STEP_MS = 1_000;
 const DAY_MS = 86_400_000;
-/** Time after which a history with a quota per day continues with the next day, since no day ends in it. */
+/** Time after which a history with a daily quota moves to the next day, ms. No history is long enough for a day to end. */
 const DAY_TAKES_MS = 180_000;
 /** Time limit for settling everything with a daily quota, which may take many days. */
 const DAYS_SETTLE_MS = 40 * DAY_TAKES_MS;
@@ -52,7 +52,7 @@ export interface HistoryReport {
   readonly faults: Coverage;
   readonly coverage: Coverage;
   readonly records: number;
-  /** Batches created at the service, and rows that it received. */
+  /** Batches created at the service, and rows that the service received. */
   readonly submitted: { readonly batches: number; readonly rows: number };
   /** Virtual ms from the last fault until everything was settled. */
   readonly settledMs: number;
@@ -259,7 +259,7 @@ async function peace(
   return settledMs;
 }
 
-/** Moves the wall clock to the next day, which instances notice when they start. */
+/** Moves the wall clock to the next day. Stops the instances, because they detect the new day only when they start. */
 function nextDay({ clock }: World, cast: Cast): void {
   for (const instance of cast.running) cast.stop(instance);
   clock.correct(DAY_MS);
@@ -276,7 +276,10 @@ function isExplained(
   return reason === 'too_large' && struckTooLarge(struck);
 }
 
-/** True if Kafka refused records for their size. A dead letter refused even alone is sent again with only its coordinates. */
+/**
+ * True if Kafka refused records for their size. A dead letter that is refused even on its own is sent again with only
+ * its coordinates.
+ */
 const struckTooLarge = (struck: readonly PlacedStrike[]): boolean =>
   struck.some(({ strike }) => strike.kind === 'commit' && strike.fate === 'too-large');
 

@@ -20,7 +20,7 @@ export type SimulatedKind = (typeof SIMULATED_KINDS)[number];
 
 /** Part of all content. Logs must never contain it (I6). */
 export const CONTENT_MARK = 'classified';
-/** Time during which the service may not know an id, or may refuse it, ms. */
+/** Time for which an instance retries an id that the service does not find or refuses, ms. */
 export const GRACE_MS = 15_000;
 
 /** State of the item at the service. */

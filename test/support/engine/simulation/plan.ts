@@ -92,7 +92,7 @@ export function planOf(seed: number, kind = drawKind(new Chance(seed).of('kind')
   const untilMs = atMs + random.below(8_000);
   const commands = drawCommands(chance.of('commands'), untilMs);
   const spoilt = commands.length > 0 ? drawSpoilt(chance.of('spoilt commands'), untilMs) : [];
-  // A correction of the clock also changes the length of a day.
+  // Sets no clock with a daily quota, because a correction of the clock also changes the length of a day.
   const steps = shape.quotaPerDay ? [] : drawClockSteps(chance.of('clock'), untilMs);
   return { seed, shape, events: inOrder([...events, ...commands, ...spoilt, ...steps]), untilMs };
 }

@@ -6,7 +6,7 @@ import type { CommitFate } from '../../memory/kafka/kafka.ts';
 import type { Fault } from '../../memory/service/review-service.ts';
 import type { SimulatedKind } from './kinds.ts';
 
-/** Selects a target among those available, modulo their number. */
+/** Index of a target, modulo the number of available targets. */
 export type Which = number;
 
 /** Reason why records are unreadable. */
@@ -44,7 +44,10 @@ export type Action =
   | { readonly do: 'add partition' }
   /** Sets the wall clock of all processes except the service forward or back. */
   | { readonly do: 'step clock'; readonly byMs: number }
-  /** Damages a batch of `count` records from this share of the log on. They become unreadable, even if read before. */
+  /**
+   * Damages a batch of `count` records at this share of the log. The records become unreadable, even if they were read
+   * before.
+   */
   | {
       readonly do: 'damage';
       readonly partition: Which;
@@ -129,7 +132,7 @@ export interface Shape {
   readonly hasLane?: boolean;
   /** Number of rows that the pipeline may submit per minute. Unset: no limit. */
   readonly quotaPerMinute?: number;
-  /** Number of rows that it may submit per day. Unset: no limit. */
+  /** Number of rows that the pipeline may submit per day. Unset: no limit. */
   readonly quotaPerDay?: number;
   /** Number of rows that may be under review. Unset: no limit. */
   readonly quotaUnderReview?: number;

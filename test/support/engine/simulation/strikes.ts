@@ -31,7 +31,7 @@ export class Strikes {
       this.#given = new Map(given.map(({ place, nth, strike }) => [`${place}#${nth}`, strike]));
   }
 
-  /** Returns the fault of the next call at `place`, if any. Call it once per call. */
+  /** Returns the fault of the next call at `place`, if any. Each invocation counts as one call. */
   at(
     place: string,
     group: string,

@@ -35,7 +35,7 @@ export class Cluster {
     this.#nowMs = nowMs;
   }
 
-  /** Calls `changed` after every change of a partition or topic. @returns a function that ends the calls */
+  /** Calls `changed` after every change of a partition or topic. @returns a function that stops the calls */
   watch(changed: (topic: string, partition: number) => void): () => void {
     this.#watchers.add(changed);
     return () => this.#watchers.delete(changed);

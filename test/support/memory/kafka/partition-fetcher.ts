@@ -8,7 +8,10 @@ import type { MemoryKafka } from './kafka.ts';
 import { type LogRead, type PartitionLog, wireBytes } from './partition-log.ts';
 import { memoryBatch } from './pieces.ts';
 
-/** Interval between checks of a position above the log's end. Only a seek or a longer log can resolve it. */
+/**
+ * Interval between checks of a position above the log's end, ms. Only a seek or growth of the log makes such a position
+ * valid.
+ */
 const OUTSIDE_RETRY_MS = 5_000;
 
 export interface FetchContext {
@@ -109,7 +112,8 @@ export class PartitionFetcher {
     const sought = seeks !== this.#seeks;
     const stale = sought || this.#paused;
     if (!stale || kafka.hooks.deliverStale?.(member, this.#stream, this.#partition) === true) {
-      // A seek during the fetch keeps its position. A seek by the listener overrides the position after this batch.
+      // A seek during the fetch has already set the position. Moves it before the delivery, so that a seek by the
+      // listener takes precedence.
       if (!sought) this.#moveTo(read);
       deliver(this.#toBatch(read));
     }
@@ -144,7 +148,7 @@ export class PartitionFetcher {
     );
   }
 
-  /** A position out of range counts as something to read: the response is an empty batch with the range of the log. */
+  /** True if there is something to fetch. A position out of range gets an empty batch with the range of the log. */
   #hasMore(from: number): boolean {
     const log = this.#log();
     if (log === undefined || this.#outside) return false;

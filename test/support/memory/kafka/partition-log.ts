@@ -10,7 +10,7 @@ import type {
 interface Entry {
   readonly offset: number;
   readonly timestampMs: number;
-  /** Transaction that wrote it, or undefined if it was produced without one. */
+  /** Transaction that wrote the record, or undefined if the record was produced without one. */
   readonly transaction: number | undefined;
   readonly control: 'commit' | 'abort' | undefined;
   readonly key: Buffer | null;
@@ -22,7 +22,7 @@ interface Entry {
 
 export interface LogRead {
   readonly records: readonly SourceRecord[];
-  /** The same records, with the unreadable ones between them. */
+  /** The same records as pieces, which also contain the unreadable records between them. */
   readonly pieces: readonly RecordPiece[];
   /** Offset at which the read began: the requested one, or the log's start if that is higher. */
   readonly fetchOffset: number;

@@ -104,7 +104,7 @@ export class MemoryShardGroup implements ShardGroup {
     return [...this.#fetchers.values()].flatMap((fetcher) => fetcher.unread ?? []);
   }
 
-  /** Sends a new heartbeat, because the response to an earlier heartbeat, read after a long pause, proves nothing. */
+  /** Sends a new heartbeat. After a long pause, the response to an earlier heartbeat may be outdated and proves nothing. */
   async confirmMembership(signal: AbortSignal): Promise<void> {
     const stop = AbortSignal.any([signal, this.#ended.signal]);
     for (;;) {
@@ -189,7 +189,7 @@ export class MemoryShardGroup implements ShardGroup {
     };
   }
 
-  /** The partition starts paused, without its earlier position. */
+  /** Adds a partition, paused and without a position. */
   #assign(stream: Stream, partition: number): void {
     const fetcher = new PartitionFetcher(this.#fetchContext(), stream, partition);
     this.#fetchers.set(`${stream}-${partition}`, fetcher);

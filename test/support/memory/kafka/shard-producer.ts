@@ -192,7 +192,7 @@ export class MemoryShardProducer implements ControlProducer {
     return roundTrip(this.#kafka.network, this.#home, this.#channel, apply);
   }
 
-  /** Failure that the client detects only later, by its own timeout. */
+  /** Returns the error of a failure that the client detects only after a further round trip, like its own timeout. */
   async #heard(failure: TransactionFailure, why: string): Promise<TransactionError> {
     await this.#ask(() => {});
     return this.#failed(failure, why);

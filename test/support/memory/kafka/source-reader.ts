@@ -12,7 +12,7 @@ import type { MemoryKafka } from './kafka.ts';
 import type { LogRead } from './partition-log.ts';
 import { below } from './pieces.ts';
 
-/** Time that the log has to reach the last requested offset, ms. */
+/** Maximum wait for the log to reach the last requested offset, ms. */
 const EARLY_END_MS = 2_000;
 
 export class MemorySourceReader implements SourceReader {

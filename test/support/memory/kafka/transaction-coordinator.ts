@@ -65,7 +65,7 @@ export class TransactionCoordinator {
     this.#settings = settings;
   }
 
-  /** Calls `committed` directly after each commit. @returns a function that ends the calls */
+  /** Calls `committed` directly after each commit. @returns a function that stops the calls */
   watch(committed: (transaction: CommittedTransaction) => void): () => void {
     this.#watchers.add(committed);
     return () => this.#watchers.delete(committed);
@@ -184,7 +184,7 @@ export class TransactionCoordinator {
     for (const log of open.logs) log.finish(open.number, outcome, this.#clock.now());
     if (outcome === 'abort') return;
     for (const { group, topic, commit } of open.offsets) {
-      // Offsets of a deleted topic are deleted with it.
+      // Skips the offsets of a deleted topic, because brokers delete them with the topic.
       if (this.#cluster.partitions(topic) <= commit.partition) continue;
       this.#cluster.commitOffset(group, topic, commit.partition, commit.offset, commit.metadata);
     }

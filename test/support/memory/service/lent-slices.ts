@@ -9,7 +9,7 @@ import { columnsOfRows } from '../../records/slices.ts';
 export class LentSlices {
   /** Number of slices made. */
   made = 0;
-  /** Number of slices that are not released, now and at most. */
+  /** Current and highest number of unreleased slices. */
   lent = 0;
   mostLent = 0;
 

@@ -13,7 +13,7 @@ import { LentSlices } from './lent-slices.ts';
 export interface ServiceRow extends SourceCoordinate {
   readonly content: string;
   readonly status: 'success' | 'error';
-  /** Number of resets from the item; absent if 0. It stays with the row like the reference column of a CSV file. */
+  /** Number of resets in the item; absent if 0. The service keeps it with the row, like the reference column of a CSV file. */
   readonly replay?: number;
 }
 
@@ -51,7 +51,7 @@ export interface Fault {
 
 /** Course of a review, decided when its upload arrives. Default: it finishes at once, with every row once and in order. */
 export interface ReviewPlan {
-  /** Duration of the review. Default: 0. With `never` only `finish` and `end` complete it. */
+  /** Duration of the review. Default: 0. With `never` only `finish` and `end` complete the review. */
   readonly afterMs?: number | 'never';
   readonly state?: 'finished' | 'failed' | 'cancelled' | 'unknown';
   readonly results?: (rows: readonly ServiceRow[]) => readonly ResultLine[];
@@ -65,7 +65,7 @@ export interface ServiceScript {
     remoteId: string | undefined,
     type: string | undefined,
   ): Fault | undefined;
-  /** Delay from the PUT to the processing of its storage event, in ms. With `never` only `arrive` processes it. */
+  /** Delay from the PUT to the processing of the storage event, in ms. With `never` only `arrive` processes the event. */
   arrivalMs?(remoteId: string): number | 'never';
   review?(batch: RemoteBatch): ReviewPlan;
   /** Replaces the status of a decision in this response. */
@@ -146,7 +146,7 @@ export class ReviewService {
     else if (lateMs !== 'never') this.#clock.after(lateMs, () => this.arrive(id));
   }
 
-  /** Processes the upload event and starts the review. Does nothing if it was processed before. */
+  /** Processes the upload event and starts the review. Does nothing if the event was processed before. */
   arrive(id: string): void {
     const batch = this.batch(id);
     const rows = this.#stored.get(id);

@@ -34,7 +34,7 @@ import { errorOf, ServiceCalls } from './service-calls.ts';
 export interface ScriptedContent {
   readonly type: string;
   readonly content: string;
-  /** True if a filter skips it. */
+  /** True if a filter skips the record. */
   readonly skip?: boolean;
 }
 

@@ -20,7 +20,7 @@ export class ScriptedRows implements RowSink {
     this.#slabs.room(1);
   }
 
-  /** Bytes of the rows, not of their slab, because small worlds have budgets of a few thousand bytes. */
+  /** Bytes of the rows. Their slab would exceed the budgets of small worlds, which are a few thousand bytes. */
   get heldBytes(): number {
     return this.#heldBytes;
   }

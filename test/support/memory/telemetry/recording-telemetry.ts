@@ -157,7 +157,7 @@ export class RecordingHealth implements HealthReporter {
   }
 }
 
-/** Errors have no enumerable fields, so JSON would omit them and hide a leak. */
+/** Replacer for JSON.stringify. Errors have no enumerable fields, so JSON would omit them and hide a leak. */
 function errorsAsText(_key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
   if (!(value instanceof Error)) return value;

@@ -1,4 +1,4 @@
-/** Real-world .proto files, in which parts that do not affect decoding must not prevent it. */
+/** Real-world .proto files. Parts of a file that do not affect decoding must not make the file unusable. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { protobufReader } from '../../../support/records/protobuf.ts';

@@ -124,7 +124,7 @@ test('a position before the log resumes at the start of the log; a position beyo
   assert.deepEqual([beyond.seeks, beyond.outside], [[], [[0, 100, 50]]]);
   assert.deepEqual([flows(beyond.state(0)), flows(beyond.state(1))], [false, true]);
   await beyond.pass(5_000);
-  assert.equal(flows(beyond.state(0)), true, 'it is checked again');
+  assert.equal(flows(beyond.state(0)), true, 'the position is checked again');
 });
 
 test('a partition that no fetch includes is sought again, and finally the session is replaced', async (t) => {

@@ -107,7 +107,7 @@ describe('intervals of kafkajs', { concurrency: false }, () => {
       await pool.refreshMetadata([]);
       step(t, byMs);
       await pool.refreshMetadataIfNecessary([]);
-      assert.equal(refreshes(), 1, 'it is not old enough');
+      assert.equal(refreshes(), 1, 'the metadata is not old enough');
       const sinceMs = performance.now();
       while (performance.now() - sinceMs <= 41) await new Promise(setImmediate);
       await pool.refreshMetadataIfNecessary([]);

@@ -21,7 +21,7 @@ interface Connection {
   send(request: object): Promise<unknown>;
 }
 
-// The same instance of kafkajs that the patches have loaded.
+// Loads the same instance of kafkajs that the patches have changed.
 const load = createRequire(import.meta.url);
 const ConnectionClass = load('kafkajs/src/network/connection.js') as new (
   options: object,

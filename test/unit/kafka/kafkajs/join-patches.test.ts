@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import '../../../../src/kafka/kafkajs/patches.ts';
 import type { ProtocolErrors } from '../../../../src/kafka/kafkajs/shapes.ts';
 
-// The same instance of kafkajs that the patches have loaded.
+// Loads the same instance of kafkajs that the patches have changed.
 const load = createRequire(import.meta.url);
 const internal = <T>(file: string): T => load(`kafkajs/src/${file}`) as T;
 const logger = { debug() {}, info() {}, warn() {}, error() {}, namespace: () => logger };
@@ -29,8 +29,8 @@ const { KafkaJSMemberIdRequired } = internal<{
 type Answer = (request: { apiName: string; body: string }) => object;
 
 /**
- * Returns a group whose coordinator gives these responses, and the group's requests: their names and the ids in their
- * bytes.
+ * Returns a group with scripted responses of its coordinator, and the group's requests: the name of each request and
+ * the member ids in its bytes.
  */
 function groupWith(answer: Answer, memberIds: Set<string>) {
   const sent: string[] = [];

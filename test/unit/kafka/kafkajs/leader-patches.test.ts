@@ -20,7 +20,7 @@ interface Cluster {
   };
 }
 
-// The same instance of kafkajs that the patches have loaded.
+// Loads the same instance of kafkajs that the patches have changed.
 const load = createRequire(import.meta.url);
 const internal = <T>(file: string): T => load(`kafkajs/src/${file}`) as T;
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, namespace: () => quiet };

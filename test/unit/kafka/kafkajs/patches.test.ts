@@ -5,7 +5,7 @@ import { describe, it, mock } from 'node:test';
 import { CLIENT_CLOSED, isClientClosed } from '../../../../src/kafka/errors.ts';
 import '../../../../src/kafka/kafkajs/patches.ts';
 
-// The same instance of kafkajs that the patches have loaded.
+// Loads the same instance of kafkajs that the patches have changed.
 const load = createRequire(import.meta.url);
 const internal = <T>(file: string): T => load(`kafkajs/src/${file}`) as T;
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, namespace: () => quiet };

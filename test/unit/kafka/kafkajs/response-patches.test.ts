@@ -137,7 +137,7 @@ describe('kafkajs, patched', () => {
   it('closes a socket that is not open yet without adding a listener for each disconnect', async () => {
     const sockets: ReturnType<typeof connect>[] = [];
     const connection = newConnection(() => {
-      // This lookup never ends.
+      // Keeps the socket unopened with a lookup that never ends.
       const socket = connect({ host: 'nowhere.invalid', port: 1, lookup: () => undefined });
       sockets.push(socket);
       return socket;

@@ -8,7 +8,7 @@ import type { WritableTopic } from '../../../../src/kafka/admin/admin.ts';
 import { KafkaShardProducer } from '../../../../src/kafka/producer/shard-producer.ts';
 import { RecordingLogger } from '../../../support/memory/telemetry/recording-telemetry.ts';
 
-it('a transaction no longer reads the records after it has failed for its caller', async () => {
+it('a transaction no longer reads its records after its caller has received the failure', async () => {
   const pool = new BufferPool(0);
   const looked = Promise.withResolvers<void>();
   const known = Promise.withResolvers<WritableTopic>();

@@ -162,7 +162,7 @@ function rounds(answers: Record<string, Answer>, over: Partial<LookupOptions> = 
   };
 }
 
-test('no id is given up while the service does not find an earlier decision either', async () => {
+test('no id is given up while the service cannot find an earlier decision either', async () => {
   for (const [failure, status] of [
     ['not_found', 404],
     ['rejected', 400],
@@ -227,7 +227,11 @@ test('a temporary 404 or refusal gives up no id, however old the lookup is', asy
   answers.a = { rawStatus: 'PENDING' };
   await ask(hours + 500);
   answers.a = 'not_found';
-  assert.deepEqual((await ask(hours + 1_200)).values, [], 'the service found it in between');
+  assert.deepEqual(
+    (await ask(hours + 1_200)).values,
+    [],
+    'the service found the decision in between',
+  );
   answers.a = {};
   assert.deepEqual((await ask(hours + 1_300)).values[0].status, 'SUCCESS');
 });

@@ -35,7 +35,7 @@ function watched(settings: WorldSettings): { world: World; questions: Questions 
   return { world, questions };
 }
 
-/** The first record holds back the watermark, so intake pauses after 20 more records. */
+/** Settings in which the first record holds back the watermark, so that intake pauses after 20 more records. */
 const PAUSED: WorldSettings = {
   partitions: 1,
   options: { source: { maxInFlight: 20 } },
@@ -50,7 +50,7 @@ test('the lag of a paused partition grows with the produced records', async () =
   for (let n = 0; n < 30; n++) world.event(0);
   await world.clock.advance(MINUTE);
   assert.equal(instance.gauge('shards_paused', { reason: 'in_flight' }), 1);
-  assert.equal(instance.gauge('consumer_lag'), 0, 'one fetch returns all of them');
+  assert.equal(instance.gauge('consumer_lag'), 0, 'one fetch returns all records');
   for (let n = 0; n < 5_000; n++) world.event(0);
   await world.clock.advance(20 * SECOND);
   assert.equal(instance.gauge('consumer_lag'), 5_000);
@@ -85,7 +85,7 @@ test('records after an open transaction of a producer count as lag until they ca
   assert.equal(instance.gauge('consumer_lag'), 0);
 });
 
-test('without a response of Kafka the request is not repeated, the shard continues, and a stop does not wait', async () => {
+test('while Kafka does not respond, the request for the end of the log is not repeated, the shard continues, and a stop does not wait', async () => {
   const { world, questions } = watched({ partitions: 1 });
   questions.answers = false;
   const instance = world.start();

@@ -83,7 +83,7 @@ test('a lane without room submits its open batches instead of waiting for their 
   assert.ok(decided > 3_000, `${decided} decided`);
 });
 
-test('retries pass new batches that wait for the rows under review to end', async () => {
+test('retries overtake new batches that wait until fewer rows are under review', async () => {
   let reviews = 0;
   const world = new World({
     partitions: 1,
@@ -103,7 +103,7 @@ test('retries pass new batches that wait for the rows under review to end', asyn
   world.assertExactlyOnce();
 });
 
-test('live items pass a backlog that has used up the quota', async () => {
+test('live items overtake a backlog that has used up the quota', async () => {
   const world = new World({
     partitions: 1,
     options: {

@@ -131,7 +131,7 @@ test('a run that waits for work to end is not starved by later work', async () =
   const work = await budget.reserve('work', 900, forever);
   const run = budget.reserve('reread', 150, forever);
   const later = budget.reserve('work', 50, forever);
-  assert.equal(await settled(later), false, 'it waits although there is room for it');
+  assert.equal(await settled(later), false, 'the later run waits although there is room for it');
   end(work);
   await Promise.all([run, later]);
 });
@@ -142,10 +142,10 @@ function twoServices(): [MemoryBudget, MemoryBudget] {
   return [first, new MemoryBudget(1000, first)];
 }
 
-test('a service that keeps its batches leaves a quarter of the share of intake to another one', async () => {
+test('a service that keeps its batches leaves a quarter of the share of intake to another service', async () => {
   const [down, well] = twoServices();
   const kept = down.lease('intake', 524);
-  assert.equal(down.intakeFull, false, 'it may use its own quarter and the common half');
+  assert.equal(down.intakeFull, false, 'the service may use its own quarter and the common half');
   kept.resize(525);
   assert.deepEqual([down.mayTake, well.mayTake], [false, true]);
   const waiting = down.reserve('intake', 10, forever);
@@ -160,7 +160,7 @@ test('a service that keeps its batches leaves a quarter of the share of intake t
   await waiting;
 });
 
-test('a service may use the common half again as soon as another one has left it', async () => {
+test('a service may use the common half again as soon as another service has released it', async () => {
   const [first, second] = twoServices();
   const common = first.lease('intake', 525);
   const own = second.lease('intake', 175);
@@ -196,7 +196,7 @@ test('lanes of a service share the memory that its intake may use', () => {
   assert.equal(well.hasRoomFor(lane), false);
 });
 
-test('settling and rereading of a service do not wait for those of another one', async () => {
+test('a service settles and rereads without waiting for another service', async () => {
   const [hung, well] = twoServices();
   const held = await hung.reserve('work', 990, forever);
   const run = await hung.reserve('reread', 5, forever);

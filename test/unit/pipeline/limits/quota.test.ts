@@ -12,7 +12,7 @@ const DAY = 86_400_000;
 const rowsOf = (uploads: readonly { readonly rows: number }[]): number =>
   uploads.reduce((sum, { rows }) => sum + rows, 0);
 
-test('batches beyond the quota of the day hold no memory, intake pauses, and they go after midnight', async () => {
+test('batches beyond the daily quota hold no memory, intake pauses, and the batches are submitted after midnight', async () => {
   const world = new World({
     partitions: 1,
     options: { batch: { maxRows: 4, maxAgeMs: SECOND }, quota: { rowsPerDay: 16 } },
@@ -34,7 +34,7 @@ test('batches beyond the quota of the day hold no memory, intake pauses, and the
   assert.equal(rowsOf(world.service.uploads), 32);
 });
 
-test('rows under review stay below their limit, with lanes below the part of each lane', async () => {
+test('rows under review stay below their limit, and with lanes below the share of each lane', async () => {
   const world = new World({
     partitions: 1,
     options: {
@@ -113,7 +113,7 @@ for (const after of [false, true])
     world.assertExactlyOnce();
   });
 
-test('calls of the service keep to their rate, and long waits for a turn have the reason quota', async () => {
+test('calls to the service keep to their rate, and long waits for a turn have the reason quota', async () => {
   const calls: number[] = [];
   const world = new World({
     partitions: 2,

@@ -1,4 +1,4 @@
-/** Terminal records that are too large for Kafka still end their source records. Tested with the engine in memory. */
+/** Source records still end if their terminal records are too large for Kafka. Tested with the engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lastHeader } from '../../../../src/core/record.ts';
@@ -129,7 +129,7 @@ test('a record whose key is too large for the output topic is not reviewed', asy
   );
 });
 
-test('the dead letter of a record that no longer decodes and has too large headers has only coordinates', async () => {
+test('the dead letter of a record that no longer decodes and whose headers are too large has only coordinates', async () => {
   let reading = true;
   const world = new World({
     partitions: 1,

@@ -58,7 +58,10 @@ function worldWith(registry: Registry, failing = false): World {
       kind: changed(ports.kind, {
         prepare: (...given: Parameters<Registry['prepare']>) => registry.prepare(...given),
         decode: (...given: Parameters<typeof ports.kind.decode>) => {
-          assert.ok(registry.prepared.has(placeOf(given[0])), 'decoded before it was prepared');
+          assert.ok(
+            registry.prepared.has(placeOf(given[0])),
+            'a record was decoded before it was prepared',
+          );
           return ports.kind.decode(...given);
         },
       }),
@@ -219,7 +222,7 @@ test('memory for a costly record is reserved before decoding, and schemas that w
           });
         },
         decode: (...given: Parameters<typeof ports.kind.decode>) => {
-          assert.ok(loaded.has(given[0].offset), 'decoded before it was prepared');
+          assert.ok(loaded.has(given[0].offset), 'a record was decoded before it was prepared');
           const isReserved = instance.budget.usedBytes >= 10_000_000;
           assert.equal(isReserved, given[0].offset % 5 === 0, 'memory for costly records');
           return ports.kind.decode(...given);

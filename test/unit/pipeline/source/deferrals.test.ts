@@ -14,7 +14,7 @@ import { Deferrals } from '../../../../src/pipeline/source/deferrals.ts';
 const ARCHIVE = new Lane('archive', 0.5, Infinity);
 const LIMITS = { maxRows: 1, maxBytes: 1_000, maxAgeMs: 1_000, maxOffsetBytes: 1_000 };
 
-/** Returns the deferrals of a shard with one partition, none of whose batches is ever submitted. */
+/** Returns the deferrals of a shard with one partition, whose batches are never submitted. */
 function deferralsOf(budget: MemoryBudget) {
   const own = PartitionState.startAt(0, 0);
   own.leap(0, 10);
@@ -39,7 +39,7 @@ function deferralsOf(budget: MemoryBudget) {
   };
 }
 
-/** Returns true if the backlog of the shard's partition may be read on at once. */
+/** Returns true if more of the backlog of the shard's partition may be read at once. */
 async function mayRead(deferrals: Deferrals): Promise<boolean> {
   let may = false;
   void deferrals.roomForMore(0).then(() => {
@@ -49,7 +49,7 @@ async function mayRead(deferrals: Deferrals): Promise<boolean> {
   return may;
 }
 
-test('shards that keep coordinates read no backlog while those of all shards fill a fifth of the memory', async () => {
+test('a shard with coordinates reads no backlog while the coordinates of all shards fill a fifth of the memory', async () => {
   const budget = new MemoryBudget(1_000_000);
   const [one, other, idle] = [deferralsOf(budget), deferralsOf(budget), deferralsOf(budget)];
   other.defer();
@@ -58,7 +58,10 @@ test('shards that keep coordinates read no backlog while those of all shards fil
   while (budget.usedBytes <= 200_000) other.defer();
   assert.ok(!(await mayRead(one.deferrals)));
   assert.ok(!(await mayRead(other.deferrals)));
-  assert.ok(await mayRead(idle.deferrals), 'the others may keep theirs for long');
+  assert.ok(
+    await mayRead(idle.deferrals),
+    'a shard without coordinates does not wait for the other shards',
+  );
   other.deferrals[Symbol.dispose]();
   assert.ok(await mayRead(one.deferrals));
 });
@@ -71,7 +74,7 @@ test('a backlog is not read while too many records of its partition are unsettle
   assert.ok(await mayRead(deferrals));
 });
 
-test('a large progress record stops the backlog, unless only reading on makes it smaller', async () => {
+test('a large progress record stops the reading of a backlog, unless only further reading makes the record smaller', async () => {
   const { deferrals, own, defer } = deferralsOf(new MemoryBudget(1_000_000));
   own.progressBytes = ENGINE_LIMITS.maxOffsetBytes + 1;
   assert.ok(await mayRead(deferrals));

@@ -21,7 +21,7 @@ function backlogWorld(settings: WorldSettings = {}) {
       reader: changed(ports.reader, {
         read: async (range, onPiece, signal) => {
           if (range.to - range.from > ENGINE_LIMITS.leapOffsets) await gate.pass();
-          // A reader may report a next offset beyond its range, as in a batch that reaches beyond it.
+          // Reports a next offset beyond the requested range, as a reader may do if a batch extends beyond the range.
           const take: typeof onPiece = (piece) =>
             onPiece(
               piece.nextOffset > range.to ? { ...piece, nextOffset: piece.nextOffset + 5 } : piece,
@@ -52,7 +52,7 @@ test('with lanes, the newest records are decided while a backlog is unread; then
   await world.clock.advance(15 * SECOND);
   assert.equal(liveDecisions(world).length, 20);
   assert.ok(world.decisions().length < BACKLOG / 2, 'the leaped range is still unread');
-  assert.ok((instance.gauge('consumer_lag') ?? 0) > BACKLOG / 2, 'it counts as lag');
+  assert.ok((instance.gauge('consumer_lag') ?? 0) > BACKLOG / 2, 'the leaped range counts as lag');
   gate.open();
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
@@ -161,7 +161,7 @@ test('a backlog of a blocked type does not hold up the newest records of another
 });
 
 test('intake pauses before a backlog makes the progress record too large, until the backlog is read', async () => {
-  // Any progress record is larger.
+  // Any progress record exceeds this limit.
   const { gate, world } = backlogWorld({ options: { maxOffsetBytes: 100 } });
   const instance = world.start();
   await world.clock.advance(10 * SECOND);

@@ -74,7 +74,7 @@ test('download refused by the connector: it is retried every five minutes, and n
   assert.equal(world.service.submissions(0, 0), 1);
 });
 
-test('a batch whose upload may have arrived is followed after any last response, and not reviewed twice', async () => {
+test('a batch whose upload may have arrived is followed after any final response to the upload, and not reviewed twice', async () => {
   for (const failure of [
     'expired',
     'rejected',

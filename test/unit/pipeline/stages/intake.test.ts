@@ -266,7 +266,7 @@ test('a dead letter that is too large for its topic omits its value, or all data
   const world = new World({ partitions: 1 });
   const instance = world.start();
   world.put(0, 'small', { key: 'a' });
-  // Exceeds the limit only with the headers of a dead letter. Its value alone would fit.
+  // This record exceeds the limit only with the headers of a dead letter. Its value alone would fit.
   world.put(0, 'x'.repeat(970_000), { key: 'k', headers: [['big', 'h'.repeat(78_400)]] });
   world.put(0, 'small', { key: 'b' });
   // Compressed batches may contain records as large as this one.

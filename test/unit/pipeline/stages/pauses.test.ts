@@ -7,7 +7,7 @@ const MINUTE = 60_000;
 
 const errors = (world: World) => world.decisions().filter(({ status }) => status === 'error');
 
-test('while all batches of a type fail, only probes count against its items', async () => {
+test('while all batches of a type fail, only probes count as attempts of its records', async () => {
   let failing = true;
   const world = new World({
     partitions: 1,

@@ -1,4 +1,4 @@
-/** Doctor checks of a setup with one defect, which exactly the expected checks must report. */
+/** Doctor checks of a setup with one defect. Exactly the expected checks must report the defect. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Hold } from '../../../../src/core/journal/control.ts';

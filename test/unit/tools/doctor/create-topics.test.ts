@@ -48,7 +48,7 @@ test('the doctor reports no problem with created topics, for any cluster and sou
           'min.insync.replicas': '2',
         });
       await world.createTopics({ yes: true });
-      // The cluster has defaults for settings that a topic does not set.
+      // Adds the cluster's default for a setting that a topic does not set.
       for (const settings of world.settings.values()) settings['max.message.bytes'] ??= '1048588';
       assert.deepEqual(await world.wrong(), []);
     }),

@@ -237,7 +237,7 @@ Not evaluated:
   assert.deepEqual(report.against, { ...other, ...counts, ...labels });
 });
 
-test('decisions after a reset of one group belong to the same event, and the last of the other pipeline counts', async () => {
+test('decisions after a reset of one group belong to the same event, and the last decision of the other pipeline counts', async () => {
   const { report } = await against(
     [
       { id: idOf(0, '#2'), result: 'a' },
@@ -253,7 +253,7 @@ test('decisions after a reset of one group belong to the same event, and the las
   assert.deepEqual([report.evaluated, report.agreeing, report.against?.unpaired], [3, 2, 0]);
 });
 
-test('a type and a label choose decisions of the first pipeline, a time of both', async () => {
+test('a type and a label select decisions of the first pipeline only, and a time range selects from both pipelines', async () => {
   const decisions = Array.from({ length: 4 }, (_, at) => ({ id: idOf(at), result: 'a' }));
   const chosen = decisions.map((one, at) => ({ ...one, type: at === 0 ? 'comment' : 'post' }));
   const counts = async (request: Partial<EvaluationRequest>) => {

@@ -42,7 +42,7 @@ test('an audit starts at the first record that the last audit found in flight, a
     [outcome(first), first.totals.live, first.partitions[0]?.settledTo],
     [['balanced', 6, 0], 2, 2],
   );
-  // --since applies only to the first audit.
+  // Passes a time without effect, because --since applies only to the first audit.
   const second = await next(world.clock.now());
   assert.deepEqual(
     [rangeOf(second), outcome(second)],

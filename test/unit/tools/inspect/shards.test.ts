@@ -13,7 +13,7 @@ test('the audit shows the owner of each shard, its live jobs from the oldest on,
     service: { review: () => ({ afterMs: 'never' }) },
   });
   world.start();
-  // Partition 0: 0 waits, 1 and 2 are in a job, 3 waits. Partition 2 shares its shard.
+  // In partition 0, records 0 and 3 wait, and records 1 and 2 are in a job. Partition 2 belongs to the same shard.
   for (const type of ['a', 'b', 'b', 'c']) world.event(0, type);
   await world.clock.advance(30_000);
   world.event(2, 'd');

@@ -1,7 +1,7 @@
 /** Faults of brokers. */
 import type { Nemesis } from '../nemesis.ts';
 
-/** SIGKILL of a broker, which closes its connections. It is restarted with its data shortly after. */
+/** Kills a broker with SIGKILL, which closes its connections, and restarts it with its data shortly afterwards. */
 export const brokerKill: Nemesis = async (world, random) => {
   const { cluster, fleet } = world;
   await fleet.someBusy(random);
@@ -16,7 +16,7 @@ export const brokerKill: Nemesis = async (world, random) => {
   return { hit, note: `broker ${index + 1}` };
 };
 
-/** SIGSTOP of a broker: connections stay open, but it does not respond. */
+/** Freezes a broker with SIGSTOP. Its connections stay open, but it does not respond. */
 export const brokerFreeze: Nemesis = async (world, random) => {
   const { cluster, fleet } = world;
   await fleet.someBusy(random);

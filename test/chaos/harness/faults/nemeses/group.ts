@@ -100,7 +100,7 @@ async function drawMoves(world: World, run: PipelineRun, random: SeededRandom): 
   return { run, to };
 }
 
-/** Retries, because brokers that were just killed or frozen may need a moment. */
+/** Returns the group's positions. Retries, because brokers that were just killed or frozen may need a moment. */
 async function positionsOf({ kafka }: World, { pipeline }: PipelineRun): Promise<GroupPosition[]> {
   return await eventually('the group has positions', () => groupPositions(kafka, pipeline), {
     deadlineMs: EMPTY_MS,

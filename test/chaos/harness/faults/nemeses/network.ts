@@ -7,7 +7,10 @@ import type { TcpProxy } from '../proxy.ts';
 import { lineCounts, MOST_REPLICAS, takenOver } from './replicas.ts';
 
 const all = () => true;
-/** Time for a replica to return, ms. Two requests may time out after 10 s each, and the group waits for its members. */
+/**
+ * Maximum time for a replica to join again, ms. Two requests may time out after 10 s each, and the group waits for its
+ * members.
+ */
 const BACK_MS = 120_000;
 
 /** Delays both directions by random amounts. */
@@ -42,7 +45,7 @@ export const kafkaReset = reset(({ brokers }) => brokers);
 export const serviceLatency = latency(({ service }) => [service], 600);
 export const serviceReset = reset(({ service }) => [service]);
 
-/** The service stops responding for a while. Then the delayed data arrives, or the connections are reset. */
+/** Stops the service's responses for a while. Then the delayed data arrives, or the connections are reset. */
 export const serviceSilence: Nemesis = async (world, random) => {
   const { service, fleet } = world;
   await fleet.someBusy(random);
@@ -55,7 +58,10 @@ export const serviceSilence: Nemesis = async (world, random) => {
   return { hit, note: `${silenced} connections` };
 };
 
-/** Cuts a replica off from Kafka for longer than its session. When another replica has its shards, the delayed data arrives. */
+/**
+ * Cuts a replica off from Kafka for longer than its session, and delivers the delayed data once another replica has its
+ * shards.
+ */
 export const cutOff: Nemesis = async (world, random) => {
   const { taken, jobs, heal } = await isolate(world, random, (proxy, whose) =>
     proxy.silence(whose),

@@ -51,7 +51,7 @@ export class Judge {
       try {
         this.#obligations.committed(transaction);
         this.#promises.committed(transaction);
-        // No batch is above the limit: each has at most a quarter of it, or one row.
+        // The limit is strict, because a batch has at most a quarter of the limit's rows, or one row.
         const { underReview } = this.#obligations;
         if (underReview > this.#quotaUnderReview)
           throw new Violation('quota', `${underReview} rows are under review`);

@@ -1,7 +1,7 @@
 /**
- * Judge of I1 and I2. It derives the terminal records that the connector owes from the committed transactions, one
- * by one, and depends only on the journal's format. After a reset of the group, records from its offset on are owed
- * again in a new generation, except those that a live job still contains.
+ * Judge of I1 and I2. It follows the committed transactions one by one, derives the terminal records that the connector
+ * owes, and depends only on the journal's format. After a reset of the group, records from its offset on are owed again
+ * in a new generation, except those that a live job still contains.
  */
 import type { CoordinateSet, JobRecord } from '../../../../../src/core/journal/job.ts';
 import {
@@ -23,9 +23,9 @@ interface Owed {
   /** Number of resets of the group when the record last became due. */
   generation: number;
   settled: boolean;
-  /** Generations for which it has a terminal record. */
+  /** Generations for which the record has a terminal record. */
   readonly terminal: Set<number>;
-  /** Live jobs that contain it. */
+  /** Live jobs that contain the record. */
   readonly jobs: Set<string>;
   /** Reason why no terminal record is owed any more: skipped by a reset forward, or removed from the topic before a job contained it. */
   excuse: 'skipped' | 'removed' | undefined;
@@ -66,7 +66,7 @@ export class Obligations {
     this.#mayBe = mayBe;
   }
 
-  /** @param reason of the dead letter that it must become, or undefined if it decodes */
+  /** @param reason of the dead letter that the record must become, or undefined if the record decodes */
   produced(partition: number, offset: number, reason: string | undefined): void {
     const { records, progress } = this.#partition(partition);
     records.set(offset, {
@@ -219,8 +219,8 @@ export class Obligations {
       while (live.has(at)) at++;
       return at;
     };
-    // More records may have been removed since the owner read the range. A reset beyond the end of the log goes to
-    // the end.
+    // The watermark may differ from the requested offset. A reset beyond the end of the log goes to the end, and more
+    // records may have been removed at the start since the owner read the range.
     const asked = state.resets.findLast(
       (offset) =>
         offset > next.watermark ||

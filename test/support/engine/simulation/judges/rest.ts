@@ -43,7 +43,7 @@ export function assertNothingLeft({ instances, kafka, service }: World, cast: Ca
   if (open !== undefined) throw new Violation('rest', `a transaction of ${open} is still open`);
   const ended = instances.filter((instance) => !cast.hangs(instance));
   const left = ended.filter(({ process }) => process.state !== 'killed').flatMap(leftBy);
-  // A process that was killed or hangs returns nothing.
+  // A process that was killed or that hangs does not return its slices.
   const { lent } = service.slices;
   if (lent > 0 && instances.every((one) => one.process.state !== 'killed' && !cast.hangs(one)))
     left.push(`${lent} slice(s) of result files are lent`);

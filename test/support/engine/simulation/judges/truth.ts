@@ -6,11 +6,11 @@ import { settledBy } from './settled-by.ts';
 import { Violation } from './violation.ts';
 
 export class Truth {
-  /** Numbers of terminal records on the output topic, by status or error code. */
+  /** Number of terminal records on the output topic, by status or error code. */
   readonly said: Record<string, number> = {};
   readonly #kind: KindOfHistory;
   readonly #output: string;
-  /** Numbers of the written records by `<partition>:<offset>`. */
+  /** Sequence number of each written record, by `<partition>:<offset>`. */
   readonly #written = new Map<string, number>();
   /** Returns the first offset of the log of a partition. */
   readonly #startOf: (partition: number) => number;
@@ -52,7 +52,10 @@ export class Truth {
     this.said[code] = (this.said[code] ?? 0) + 1;
   }
 
-  /** The key of an unreadable or removed record cannot be recovered. */
+  /**
+   * True if a terminal record has no key because its source record is unreadable or removed, so the key cannot be
+   * recovered.
+   */
   #isGone({ key }: OutgoingRecord, { partition, offset }: SourceCoordinate): boolean {
     return (
       key === null &&

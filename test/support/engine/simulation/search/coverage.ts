@@ -3,7 +3,7 @@ import type { World } from '../../world.ts';
 
 export type Coverage = Readonly<Record<string, number>>;
 
-/** Counters of the connector for unusual events, with the label by whose values they are split. */
+/** Counters of the connector for unusual events. A label, if given, splits the count by its values. */
 const COUNTERS: readonly (readonly [metric: string, label?: string])[] = [
   ['transactions_total', 'outcome'],
   ['claims_total', 'outcome'],

@@ -1,4 +1,4 @@
-/** Worlds without one rule of the protocol. The simulation must find the resulting violation. */
+/** Worlds from which one rule of the protocol is removed. The simulation must find the resulting violation. */
 
 import { CoordinateSet } from '../../../../../src/core/journal/job.ts';
 import type { OffsetCommit, Transaction } from '../../../../../src/core/ports/kafka.ts';
@@ -14,7 +14,7 @@ import { changed, fetchedThrough, withFiles } from '../../changed.ts';
 import type { WrapPorts } from '../../world.ts';
 import type { Weakened } from '../history.ts';
 
-/** Fences no producer: an old epoch is accepted like the newest. */
+/** Coordinator that fences no producer. It accepts an old epoch like the newest. */
 class Unfenced extends TransactionCoordinator {
   readonly #newest = new Map<string, number>();
   override initialise(transactionalId: string): number {

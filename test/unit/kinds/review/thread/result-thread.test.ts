@@ -150,7 +150,7 @@ test('a decision gets the time at which its slice was requested', async () => {
 
 test('an exception in one row leads to poison with its record and stack frames, and its neighbours are read', async () => {
   let asked = 0;
-  // Writing a decision with an invalid time fails.
+  // Makes one row fail: a decision with an invalid time cannot be written.
   const file = { ...FILE, job: () => ({ ...JOB, decidedAtMs: asked++ === 1 ? Number.NaN : 0 }) };
   const parts = async function* () {
     for (const part of [HEADER + row(1), row(2), row(3)]) yield Buffer.from(part);
