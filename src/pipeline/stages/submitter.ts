@@ -1,6 +1,6 @@
 /**
  * Submits sealed batches: encodes the body, creates the batch at the service, commits the job with
- * its source offsets in one transaction, then uploads. A call that hangs does not block other batches.
+ * its source offsets in one transaction, then uploads. A hanging call does not block other batches.
  */
 import { backoffCeilingMs, retryWaitMs } from '../../../packages/client/src/base/backoff.ts';
 import { err, ok, type Result } from '../../../packages/client/src/base/result.ts';
