@@ -75,7 +75,7 @@ function eventOf({ id, group, checksum, text }: Email): DemoRecord {
   };
 }
 
-/** Returns records of an archive: subjects of e-mails, with a content type that has its own lane. */
+/** Returns records of an archive: subjects of e-mails, with a content type in the default lane. */
 export async function archiveEvents(
   emails: AsyncGenerator<Email, never>,
   count: number,

@@ -250,7 +250,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   },
   {
     event: 'another owner took the shard',
-    connector: 'As the old owner, is fenced, joins the group again and starts from the journal.',
+    connector: 'The old owner is fenced, joins the group again and starts from the journal.',
     user: '`rebalances_total`, `claims_total{outcome}`',
   },
   {

@@ -46,7 +46,7 @@ export class MappedPart {
     } else this.#path = input.addPath(expression);
   }
 
-  /** True if the expression is a path, so that its value is a part of the event. */
+  /** True if the expression is a path: its value is then part of the event. */
   get isPath(): boolean {
     return this.#evaluate === undefined;
   }

@@ -97,7 +97,7 @@ export const METRICS = {
     'Decisions whose time since the oldest source record of their batch exceeded the objective of their lane.',
   ),
   objective_age_seconds: gauge(
-    '`objective.age` of each lane. The lane default has the value of the pipeline.',
+    '`objective.age` of each lane. The default lane has the value of the pipeline.',
     ['pipeline', 'lane'],
   ),
   objective_in_time_ratio: gauge(
@@ -122,7 +122,7 @@ export const METRICS = {
     'Timestamp of the oldest source record in flight; absent if there is none.',
   ),
   lane_items_in_flight: gauge(
-    'Items in flight by lane; a pipeline without lanes has the lane default.',
+    'Items in flight by lane; a pipeline without lanes has only the default lane.',
     ['pipeline', 'lane'],
   ),
   lane_oldest_timestamp_seconds: gauge(

@@ -19,7 +19,7 @@ import './test-context.ts';
 // A static import would load the runner before its bookkeeping is replaced.
 const { after } = await import('node:test');
 
-/** Limit from the last test to the end of the process, ms. `after` hooks stop brokers and applications in this time. */
+/** Maximum time between the last test and the end of the process, ms. `after` hooks stop brokers and applications in this time. */
 const ENDING_MS = 15_000;
 const PARENT_CHECK_MS = 500;
 

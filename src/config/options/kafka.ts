@@ -64,7 +64,7 @@ const oauth = group('Source of the tokens for oauthbearer (OAuth 2.0 client cred
       allowed: 'a string of printable ASCII',
       pattern: /^[\x20-\x7e\t\r\n]*$/,
     }),
-    'a mapping of strings whose names consist of letters',
+    'a mapping from names, which consist of letters, to strings',
     (name) =>
       name !== 'auth' && /^[A-Za-z]+$/.test(name)
         ? undefined

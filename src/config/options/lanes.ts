@@ -33,9 +33,9 @@ const PARTS = {
 };
 
 const lane = value<LaneOption>({
-  help: 'Lanes, so that urgent content does not wait for a backlog. An item belongs to the first lane whose types include its type or whose expression is true, otherwise to the lane default. share: guaranteed part of memory and uploads, which other lanes may use while this lane is idle; the lane default has the rest. age: objective of the lane, in place of objective.age.',
+  help: 'Lanes keep urgent content from waiting for a backlog. An item belongs to the first lane whose types include its type or whose expression is true, and otherwise to the default lane. share: guaranteed part of memory and uploads, which other lanes may use while this lane is idle; the default lane has the rest. age: objective of the lane, in place of objective.age.',
   allowed:
-    '{types: [TYPE, …], when: EXPRESSION, share: 0.01 to 0.99, age: DURATION}; share is required, and one of types and when',
+    '{types: [TYPE, …], when: EXPRESSION, share: 0.01 to 0.99, age: DURATION}; share is required, and so is types or when',
   schema: partsSchema(PARTS),
   show: (parts) => shownParts(PARTS, parts),
   parse(raw, origin) {
@@ -65,7 +65,7 @@ export const lanesOption: Value<Readonly<Record<string, LaneOption>>, ''> = {
     const sum = Object.values(lanes).reduce((total, { share }) => total + share, 0);
     if (sum > 0.99)
       throw new OptionRefusal(
-        `the shares add up to ${Number(sum.toFixed(2))}: leave at least 0.01 to the lane default`,
+        `the shares add up to ${Number(sum.toFixed(2))}: leave at least 0.01 to the default lane`,
       );
     return lanes;
   },

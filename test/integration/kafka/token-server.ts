@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 
 export interface TokenServer {
   readonly url: string;
-  /** Forms of the requests, oldest first, with the client's `id:secret`. */
+  /** Requests, oldest first: the form-encoded body, and the `id:secret` of basic authentication. */
   readonly requests: { readonly form: URLSearchParams; readonly login: string }[];
   /** Returns the next response. */
   answer: (count: number) => { readonly status: number; readonly body: string } | 'hang';

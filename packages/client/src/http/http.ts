@@ -77,8 +77,7 @@ export class HttpPool {
     };
     const timeoutMs = timeouts.connectTimeoutMs;
     const toProxies = dialer({ timeoutMs, proxyFor: () => undefined, tls: network.proxyTls });
-    // undici passes the Host header as server name. If it is empty, the dialer uses the proxy's
-    // name.
+    // undici passes the Host header as server name. Without one, the dialer uses the proxy's name.
     const connect: typeof toProxies = (target, callback) =>
       toProxies({ ...target, servername: '' }, callback);
     this.#proxies = new WatchedAgent({ ...options, connect });

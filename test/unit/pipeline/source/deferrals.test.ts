@@ -39,7 +39,7 @@ function deferralsOf(budget: MemoryBudget) {
   };
 }
 
-/** Returns true if more of the backlog of the shard's partition may be read at once. */
+/** Returns true if the shard may read more of its partition's backlog now, without waiting. */
 async function mayRead(deferrals: Deferrals): Promise<boolean> {
   let may = false;
   void deferrals.roomForMore(0).then(() => {
