@@ -100,7 +100,7 @@ export class World {
           isLimited: kind === 'review' && options.quota !== undefined,
         }),
     );
-    this.observer = new Observer(this.pipelines.map(({ view }) => view));
+    this.observer = new Observer(this.pipelines);
   }
 
   /** Starts the world. On an error, stops the parts already started. */

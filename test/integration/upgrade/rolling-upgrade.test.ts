@@ -152,7 +152,7 @@ test('during an upgrade and a rollback under load, every record gets exactly one
         isFull: () => false,
       }),
   );
-  const observer = new Observer(pipelines.map(({ view }) => view));
+  const observer = new Observer(pipelines);
   for (const { producer } of pipelines) producer.start();
   const roll = new Roll(stack);
   try {

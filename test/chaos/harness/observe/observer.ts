@@ -18,16 +18,19 @@ const LOOK_MS = 10_000;
 export class Observer {
   /** Longest stall of a partition, ms. */
   longestStallMs = 0;
-  /** Longest time for which a record was outstanding, ms. */
+  /** Longest time for which a record of a pipeline without a quota was outstanding, ms. */
   longestDueMs = 0;
   readonly #views: readonly View[];
+  /** Views of pipelines without a quota, whose records do not queue for it. */
+  readonly #prompt: readonly View[];
   readonly #over = new AbortController();
   #reading: Promise<unknown> = Promise.resolve();
   #readSinceMs = performance.now();
   #running: Promise<void> | undefined;
 
-  constructor(views: readonly View[]) {
-    this.#views = views;
+  constructor(pipelines: readonly { readonly view: View; readonly isLimited: boolean }[]) {
+    this.#views = pipelines.map(({ view }) => view);
+    this.#prompt = pipelines.filter(({ isLimited }) => !isLimited).map(({ view }) => view);
   }
 
   start(): void {
@@ -78,7 +81,7 @@ export class Observer {
       // Ignores errors. If a broker stays down, the stall appears in the report.
       await this.refresh().catch(() => undefined);
       const nowMs = performance.now();
-      for (const { oldestDueMs = nowMs } of this.#views)
+      for (const { oldestDueMs = nowMs } of this.#prompt)
         this.longestDueMs = Math.max(this.longestDueMs, nowMs - oldestDueMs);
       for (const sinceMs of this.owingSinceMs())
         this.longestStallMs = Math.max(this.longestStallMs, nowMs - sinceMs);
