@@ -38,7 +38,8 @@ export function claimSteps(model: Model, i: number): void {
       }
       const claimed = model.next();
       claimed.setOf(i, s.MODE, s.REPLAY);
-      // The replay ends at this record. The new owner reads later commands afterwards, like any owner.
+      // The replay will end at the owner record that is committed here, so the claim reads the newest command before
+      // it. Like any owner, it reads later commands once it owns the shard.
       if (rules.claimReadsCommand) claimed.setOf(i, s.KNOWN, commandInJournal(model));
       model.emit(mine, () => `${name}: commits its owner record`);
       model.lose(i);

@@ -24,7 +24,7 @@ export interface JobRecord {
   readonly lane?: string;
   /** 1 for the first submission of these items. A submission that was not reviewed does not count. */
   readonly attempt: number;
-  /** How often failing batches were halved until this batch resulted. */
+  /** Number of halvings of failed batches that led to this batch. */
   readonly depth: number;
   /** Number of batches submitted so far in this line (a first submission and its retries). Limits the halving. */
   readonly spent: number;

@@ -26,7 +26,7 @@ let views: (Buffer | undefined)[] = [];
 export const FORGED = 'the reference is not the one that was uploaded';
 
 export class RowSeal {
-  /** Key that is copied before the body. */
+  /** Key of the batch. `#codeOf` copies it in front of the body, to hash both at once. */
   readonly #key = Buffer.alloc(BODY_START);
 
   /** @param key key of the batch: 16 bytes in base64url */

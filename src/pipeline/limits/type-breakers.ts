@@ -111,8 +111,8 @@ export class TypeBreakers {
   /**
    * Registers that a batch of this type failed as a whole.
    * @param enough number of consecutive failures that are enough for a pause
-   * @returns true if the type keeps failing, so that only the failure of a probe counts against its
-   * content
+   * @returns true if the type keeps failing. Until it succeeds, only the failure of a probe counts
+   * against the content of that batch
    */
   failed(type: string, enough = FAILURES_IN_A_ROW): boolean {
     const { logger, pauseMs } = this.#deps;
