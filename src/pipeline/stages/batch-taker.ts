@@ -113,8 +113,7 @@ export class BatchTaker {
     const first = records[at];
     const cost = first === undefined ? 0 : this.#costOf(first);
     // Schemas of other records, which may be requested repeatedly, must not delay a costly record.
-    const others = () => records.slice(at).filter((one) => !this.#outside.has(one));
-    const next = first === undefined || cost === 0 ? others() : [first];
+    const next = first !== undefined && cost > 0 ? [first] : this.#sampled(records.slice(at));
     for (let isPrepared = false; ; ) {
       signal.throwIfAborted();
       if (!control.takesIn) {
@@ -138,6 +137,11 @@ export class BatchTaker {
       }
       isPrepared = false;
     }
+  }
+
+  #sampled(records: readonly SourceRecord[]): readonly SourceRecord[] {
+    if (this.#outside.size === 0) return records;
+    return records.filter((record) => !this.#outside.has(record));
   }
 
   /** Replaces the reservation of intake memory. @throws the signal's reason */
@@ -204,7 +208,9 @@ export class BatchTaker {
         state.advance(range, offset + 1);
         if (state.isAssigned(offset)) continue;
         consumed++;
-        const decoded = this.#decode(record, state.replay);
+        const decoded = this.#outside.has(record)
+          ? ({ skip: 'sample' } as const)
+          : this.#decode(record, state.replay);
         if ('skip' in decoded) {
           state.assign(offset, timestampMs);
           skipped.add(decoded.skip);
