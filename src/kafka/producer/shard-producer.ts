@@ -52,7 +52,7 @@ export class KafkaShardProducer implements ControlProducer {
   readonly #options: ProducersOptions;
   readonly #lookUp: TopicLookup;
   readonly #producer: BatchProducer;
-  /** Aborted when the producer can no longer be used. Its reason says why. */
+  /** Signal that is aborted once the producer can no longer be used, with the cause as its reason. */
   readonly #ended = new AbortController();
   readonly #timeoutMs: number;
   #busy = false;

@@ -11,7 +11,7 @@ export type CheckStatus = 'ok' | 'warning' | 'failed' | 'skipped';
 
 export interface Diagnosis {
   readonly status: CheckStatus;
-  /** What the check found. Contains no content, key or presigned address (I6). */
+  /** Finding of the check, without content, keys or presigned addresses (I6). */
   readonly found: string;
   /** Absent if `found` contains the remedy, or if nothing is wrong. */
   readonly remedy?: string | undefined;
