@@ -28,7 +28,7 @@ export class PartitionState {
   /** Number of records that intake has taken and that are not assigned yet. */
   taken = 0;
   /** Number of taken records that intake has deferred, and that are read again later. */
-  passedOver = 0;
+  deferred = 0;
   /** Size of the last progress record in bytes. */
   progressBytes = 0;
   /**
@@ -107,7 +107,7 @@ export class PartitionState {
 
   /** Number of offsets above W that intake has read, except offsets that are to be read again. */
   get width(): number {
-    return (this.#hasBacklog ? this.taken : this.position - this.#watermark) - this.passedOver;
+    return (this.#hasBacklog ? this.taken : this.position - this.#watermark) - this.deferred;
   }
 
   /**
@@ -119,7 +119,7 @@ export class PartitionState {
   }
 
   get #hasBacklog(): boolean {
-    return this.passedOver > 0 || this.#unread.length > 1;
+    return this.deferred > 0 || this.#unread.length > 1;
   }
 
   /** Number of offsets that intake has leaped over and not read yet. */

@@ -8,12 +8,12 @@
  * one reservation. With a single service, its intake may use all of intake's memory.
  */
 
-import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import { INTAKE_SHARE } from '../../core/batch-buffer.ts';
 import { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import type { Lease } from '../../core/ports/memory.ts';
 import type { KindSteps } from '../../core/ports/pipeline-kind.ts';
 import type { SourceRecord } from '../../core/record.ts';
+import { Conditions } from './conditions.ts';
 import { Lane } from './lanes.ts';
 
 // Limits of decoding, in intake and rereads.
@@ -66,8 +66,8 @@ interface Reservation {
 interface Common {
   readonly budgets: MemoryBudget[];
   readonly line: Set<Reservation>;
-  /** Functions that are called when intake may have room again. */
-  readonly forRoom: Set<() => void>;
+  /** Waits for room of intake. */
+  readonly room: Conditions;
 }
 
 export class MemoryBudget {
@@ -85,7 +85,7 @@ export class MemoryBudget {
   constructor(totalBytes: number, other?: MemoryBudget) {
     this.totalBytes = totalBytes;
     this.pool = other?.pool ?? new BufferPool(Math.min(totalBytes * IDLE_SHARE, MAX_IDLE_BYTES));
-    this.#common = other ? other.#common : { budgets: [], line: new Set(), forRoom: new Set() };
+    this.#common = other ? other.#common : { budgets: [], line: new Set(), room: new Conditions() };
     this.#common.budgets.push(this);
   }
 
@@ -115,19 +115,14 @@ export class MemoryBudget {
 
   /** Waits until the lane may have another batch. @throws the signal's reason */
   async reserveFor(lane: Lane, bytes: number, signal: AbortSignal): Promise<Lease> {
+    // Another batch may have taken the room before this continuation.
     while (!this.hasRoomFor(lane)) await this.roomFor(lane, signal);
     return this.lease('intake', bytes, undefined, lane);
   }
 
   /** Resolves when the lane may have another batch. @throws the signal's reason */
   async roomFor(lane: Lane, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    while (!this.hasRoomFor(lane)) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const { forRoom } = this.#common;
-      forRoom.add(resolve);
-      await abortable(promise, signal).finally(() => forRoom.delete(resolve));
-    }
+    await this.#common.room.until(() => this.hasRoomFor(lane), signal);
   }
 
   /** Maximum memory in bytes that a run of rereads should use. */
@@ -196,7 +191,7 @@ export class MemoryBudget {
   }
 
   #serve(): void {
-    const { budgets, forRoom, line } = this.#common;
+    const { budgets, line, room } = this.#common;
     const stuck = new Map(budgets.map((budget) => [budget, new Set<Share>()]));
     for (const { by, share, bytes, grant } of line) {
       const waiting = stuck.get(by) as Set<Share>;
@@ -210,7 +205,7 @@ export class MemoryBudget {
         waiting.add('work').add('reread');
       else grant();
     }
-    for (const look of forRoom) look();
+    room.look();
     for (const [budget, waiting] of stuck) if (waiting.has('intake')) budget.#relieve();
   }
 

@@ -14,6 +14,7 @@ import { writeQuota } from '../../core/journal/journal-records.ts';
 import { Quota, type QuotaLimits } from '../../core/journal/quota.ts';
 import type { ShardState } from '../../core/journal/shard-state.ts';
 import type { JournalWrite } from '../../core/ports/kafka.ts';
+import { Conditions } from './conditions.ts';
 import { inTurn, type Lane, type Lanes, type Rank } from './lanes.ts';
 import type { ShardWaits } from './shard-waits.ts';
 
@@ -52,7 +53,7 @@ export class QuotaGate {
   /** Number of waiting batches, whose rows are in memory, and number of parked batches, by lane. */
   readonly #waiting = new Map<Lane, number>();
   readonly #parked = new Map<Lane, number>();
-  readonly #forRoom = new Set<() => void>();
+  readonly #room = new Conditions();
   #isUsedUp = false;
   /** Time at which rows were last counted. */
   #spentMs = 0;
@@ -96,15 +97,9 @@ export class QuotaGate {
     return this.#hasTurnFor(lane) && (this.#parked.get(lane) ?? 0) === 0;
   }
 
-  /** Resolves when there is room for the lane, or the shard is lost. */
-  async roomFor(lane: Lane): Promise<void> {
-    const { signal } = this.#parts;
-    while (!this.hasRoomFor(lane) && !signal.aborted) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#forRoom.add(resolve);
-      await abortable(promise, signal).catch(() => undefined);
-      this.#forRoom.delete(resolve);
-    }
+  /** Resolves when there is room for the lane. @throws the reason of the shard's end */
+  roomFor(lane: Lane): Promise<void> {
+    return this.#room.until(() => this.hasRoomFor(lane), this.#parts.signal);
   }
 
   /**
@@ -213,7 +208,7 @@ export class QuotaGate {
 
   #count(batches: Map<Lane, number>, lane: Lane, change: number): void {
     batches.set(lane, (batches.get(lane) ?? 0) + change);
-    if (change < 0) for (const look of this.#forRoom) look();
+    if (change < 0) this.#room.look();
     this.#report();
   }
 

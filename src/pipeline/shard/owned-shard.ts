@@ -85,7 +85,7 @@ export class OwnedShard implements ShardStages {
   readonly writer: TerminalWriter;
   readonly deadLetters: DeadLetterRereads;
   readonly rereads: RereadQueue;
-  readonly #passedOver: ReadonlyMap<Lane, RereadQueue>;
+  readonly #deferred: ReadonlyMap<Lane, RereadQueue>;
   readonly intake: Intake;
   readonly #submitter: Submitter;
   readonly #tracker: Tracker;
@@ -104,7 +104,7 @@ export class OwnedShard implements ShardStages {
     });
     this.deadLetters = new DeadLetterRereads(shard, this.writer);
     this.rereads = new RereadQueue(shard, this.deadLetters);
-    this.#passedOver = new Map(
+    this.#deferred = new Map(
       shard.lanes.all.map((lane) => [lane, new RereadQueue(shard, this.deadLetters, lane)]),
     );
     this.intake = new Intake(shard, this);
@@ -207,10 +207,10 @@ export class OwnedShard implements ShardStages {
     this.rereads.add(parkedBatch(plan, records, (again) => this.submit(again), forQuota));
   }
 
-  submitPassedOver(plan: BatchPlan, records: BatchRecords): Promise<void> {
+  submitDeferred(plan: BatchPlan, records: BatchRecords): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const request = parkedBatch(plan, records, (again) => this.submit(again));
-    this.#passedOver.get(plan.lane)?.add({
+    this.#deferred.get(plan.lane)?.add({
       ...request,
       found: (...found) => request.found(...found).finally(resolve),
     });

@@ -1,5 +1,5 @@
 /**
- * Records that intake defers because their lane has no memory left. Only their coordinates are
+ * Records that intake defers because their lane has no room left. Only their coordinates are
  * kept. Their batches are reread from the source once the lane has room, one at a time for each
  * type in a lane. Meanwhile intake continues with the records of other lanes.
  */
@@ -10,6 +10,7 @@ import type { Lease } from '../../core/ports/memory.ts';
 import type { ContentItem } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { BatchPlan } from '../context/submission.ts';
+import { Conditions } from '../limits/conditions.ts';
 import { DEFAULT_LANE, type Lane } from '../limits/lanes.ts';
 
 /** Bytes of memory of a batch in addition to its coordinates. */
@@ -37,8 +38,7 @@ export class Deferrals implements Disposable {
   /** Memory budget for the coordinates of deferred records. */
   readonly #coordinates: Lease;
   readonly #queues = new Map<Lane, Map<string, Queue>>();
-  /** Functions that are called when there may be more room. */
-  readonly #forRoom = new Set<() => void>();
+  readonly #room = new Conditions();
 
   /** @param reread submits a batch after rereading its records; resolves once they are in memory */
   constructor(
@@ -68,10 +68,10 @@ export class Deferrals implements Disposable {
    * @throws the signal's reason
    */
   roomForMore(partition: number): Promise<void> {
-    const { budget, options, state } = this.#shard;
+    const { budget, options, signal, state } = this.#shard;
     const { coordinates, totalBytes } = budget;
     const own = state.partition(partition);
-    return this.#until(
+    return this.#room.until(
       () =>
         // A shard that keeps no coordinates continues, because other shards may keep theirs for
         // long.
@@ -79,13 +79,14 @@ export class Deferrals implements Disposable {
           coordinates.heldBytes <= coordinates.share * totalBytes) &&
         state.unsettledIn(partition) <= options.source.maxInFlight &&
         // If no records are deferred, only further reading makes the progress record smaller.
-        (own.passedOver === 0 || own.scatteredBytes <= options.maxOffsetBytes),
+        (own.deferred === 0 || own.scatteredBytes <= options.maxOffsetBytes),
+      signal,
     );
   }
 
   /** Must be called when there may be more room. */
   look(): void {
-    for (const look of this.#forRoom) look();
+    this.#room.look();
   }
 
   add(lane: Lane, item: ContentItem): void {
@@ -107,7 +108,7 @@ export class Deferrals implements Disposable {
     last.bytes += item.bytes;
     this.#coordinates.resize(this.#coordinates.bytes + last.records.heldBytes - before);
     this.#shard.inFlight.deferred++;
-    this.#shard.state.partition(item.partition).passedOver++;
+    this.#shard.state.partition(item.partition).deferred++;
     queue.start();
   }
 
@@ -141,16 +142,7 @@ export class Deferrals implements Disposable {
 
   #roomInFlight({ lane, deferred }: Queue): Promise<void> {
     const partitions = () => deferred[0]?.records.entries().map(([partition]) => partition) ?? [];
-    return this.#until(() => this.#mayFly(lane, partitions()));
-  }
-
-  /** Resolves when the condition holds. It is checked at each `look`. @throws the signal's reason */
-  async #until(holds: () => boolean): Promise<void> {
-    while (!holds()) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#forRoom.add(resolve);
-      await abortable(promise, this.#shard.signal).finally(() => this.#forRoom.delete(resolve));
-    }
+    return this.#room.until(() => this.#mayFly(lane, partitions()), this.#shard.signal);
   }
 
   #hasDeferred(lane: Lane, type: string): boolean {
@@ -183,7 +175,7 @@ export class Deferrals implements Disposable {
     const { records, bytes } = deferred.shift() as Deferred;
     inFlight.deferred -= records.size;
     for (const [partition, offsets] of records.entries())
-      state.partition(partition).passedOver -= offsets.size;
+      state.partition(partition).deferred -= offsets.size;
     // From here on, the reread queue counts the memory of the coordinates.
     this.#coordinates.resize(this.#coordinates.bytes - records.heldBytes - OBJECT_BYTES);
     this.look();

@@ -59,7 +59,7 @@ export class OpenBatches implements Disposable {
       ]),
     );
     this.deferrals = new Deferrals(shard, limitsOf, (plan, records) =>
-      stages.submitPassedOver(plan, records),
+      stages.submitDeferred(plan, records),
     );
   }
 

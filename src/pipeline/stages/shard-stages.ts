@@ -51,7 +51,7 @@ export interface ShardStages {
    * Submits a batch whose records intake has deferred. Resolves once the records have been reread.
    * @throws never; if the shard is lost, the promise stays pending
    */
-  submitPassedOver(plan: BatchPlan, records: BatchRecords): Promise<void>;
+  submitDeferred(plan: BatchPlan, records: BatchRecords): Promise<void>;
   /** Called once a new job and its progress have been committed. */
   journaled(): void;
   /** Schedules a commit of W. */
