@@ -122,3 +122,43 @@ test('live items overtake a backlog that has used up the quota', async () => {
   await world.untilSettled(600 * SECOND);
   world.assertExactlyOnce();
 });
+
+test('each lane has its number of records in flight and its oldest event as gauges', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { lanes: { live: { share: 0.5 } }, batch: { maxRows: 10, maxAgeMs: SECOND } },
+    service: { review: () => ({ afterMs: 600 * SECOND }) },
+  });
+  const instance = world.start();
+  world.put(0, sourceValue({ type: 'archive', content: 'x' }), { timestampMs: 5_000 });
+  for (let n = 0; n < 3; n++)
+    world.put(0, sourceValue({ type: 'live', content: 'x' }), { timestampMs: 7_000 + n });
+  await world.clock.advance(10 * SECOND);
+  const gauge = (name: string, lane: string) => instance.gauge(name, { lane });
+  assert.equal(gauge('lane_items_in_flight', 'live'), 3);
+  assert.equal(gauge('lane_items_in_flight', 'default'), 1);
+  assert.equal(gauge('lane_oldest_timestamp_seconds', 'live'), 7);
+  assert.equal(gauge('lane_oldest_timestamp_seconds', 'default'), 5);
+  await world.untilSettled(1_200 * SECOND);
+  await world.clock.advance(2 * SECOND);
+  assert.equal(gauge('lane_items_in_flight', 'live'), 0);
+});
+
+test('a type with limits of its own has batches of that size, and the others keep the general limits', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 20, maxAgeMs: SECOND, types: { chat: { maxRows: 4 } } } },
+  });
+  world.start();
+  for (let n = 0; n < 40; n++)
+    world.put(0, sourceValue({ type: n % 2 === 0 ? 'chat' : 'post', content: 'x' }));
+  await world.untilSettled(60 * SECOND);
+  const batches = (type: string) =>
+    new Set(
+      world
+        .decisions()
+        .filter((one) => one.type === type)
+        .map(({ remote }) => remote),
+    ).size;
+  assert.deepEqual([batches('chat'), batches('post')], [5, 1]);
+});
