@@ -43,9 +43,9 @@ export interface LocalKafka {
   readonly behind?: readonly number[];
   /** With `listeners`: `host:port` of every broker, by listener name. */
   readonly listeners?: ReadonlyMap<string, readonly string[]>;
-  /** Description of how the cluster runs (Java, Docker or existing), for messages. */
+  /** Description of how the cluster runs (Java or existing), for messages. */
   readonly description: string;
-  /** Data and logs of all brokers. undefined if they are not on this machine's disk (Docker, an existing cluster). */
+  /** Data and logs of all brokers. undefined if they are not on this machine's disk (an existing cluster). */
   readonly dataDir: string | undefined;
   /** Resolves with a sentence when a broker ends without being stopped. Never resolves for an existing cluster. */
   readonly ended: Promise<string>;
