@@ -1,6 +1,5 @@
 /** Options that contain files and secrets. Relative paths start from the configuration file's directory. */
 import { resolve } from 'node:path';
-import { meant } from '../../packages/client/src/base/nearest.ts';
 import { systemReason } from '../../packages/client/src/base/shown-text.ts';
 import { WatchedFiles } from '../../packages/client/src/base/watched-files.ts';
 import { type JsonSchema, mappingSchema, textSchema } from './json-schema.ts';
@@ -31,9 +30,8 @@ export function secret(help: string): Value<Secret, ''> {
 function readSecret(raw: unknown, { env, directory, isFilledIn }: Origin): Secret {
   if (typeof raw === 'string') return attempt('the text', () => Secret.of(raw, !isFilledIn));
   const [[key = '', source] = [], ...more] = Object.entries(mapping(raw));
-  if (key === '' || more.length > 0)
+  if ((key !== 'env' && key !== 'file') || more.length > 0)
     throw new OptionRefusal('exactly one of env and file is required');
-  if (key !== 'env' && key !== 'file') throw new OptionRefusal(meant(key, ['env', 'file'], ''));
   if (typeof source !== 'string' || source === '')
     throw new OptionRefusal(`${key} must be a string`);
   if (key === 'file') {

@@ -1,6 +1,5 @@
 /** All options of a configuration file, in the order of docs/configuration.md. */
 
-import { meant } from '../../packages/client/src/base/nearest.ts';
 import { err, ok, type Result } from '../../packages/client/src/base/result.ts';
 import { certificates, secret } from './files.ts';
 import { ADDRESS, parseAddress, withoutSlash } from './hosts.ts';
@@ -136,6 +135,7 @@ export function choosePipeline(
     return err(
       `the configuration has several pipelines: choose one with --pipeline (${names.join(', ')})`,
     );
-  const hint = meant(name, names, `it has ${names.join(', ')}`);
-  return err(`the configuration has no pipeline ${JSON.stringify(name)}: ${hint}`);
+  return err(
+    `the configuration has no pipeline ${JSON.stringify(name)}: it has ${names.join(', ')}`,
+  );
 }

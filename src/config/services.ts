@@ -1,5 +1,4 @@
 /** Services of a configuration. The group `service` is the service with the name `default`. */
-import { meant } from '../../packages/client/src/base/nearest.ts';
 import { err, ok, type Result } from '../../packages/client/src/base/result.ts';
 import { hostOf, isUnencrypted } from '../../packages/client/src/http/web-address.ts';
 import { DEFAULT_SERVICE } from '../core/service-names.ts';
@@ -52,9 +51,11 @@ export function serviceFindings(draft: Draft<Config>): Finding[] {
     for (const [index, name] of used.entries()) {
       if (name === undefined || services.has(name)) continue;
       const choice = names.length === 0 ? '' : `, or choose one of ${names.join(', ')}`;
-      const remedy = meant(name, names, `add ${serviceOption(name)}${choice}`);
       const path = ['pipelines', index, 'service'];
-      findings.push({ path, message: `there is no service ${name}: ${remedy}` });
+      findings.push({
+        path,
+        message: `there is no service ${name}: add ${serviceOption(name)}${choice}`,
+      });
     }
   // A name without a service may be the misspelt name of one without pipelines.
   if (used.length > 0 && used.every((name) => services.has(name ?? '')))

@@ -1,6 +1,5 @@
 /** Types of option values. Strings from `${NAME}` are accepted for numbers, flags and lists too. */
 import { isObject } from '../../packages/client/src/base/json/json-values.ts';
-import { meant } from '../../packages/client/src/base/nearest.ts';
 import { type JsonSchema, mappingSchema, orVariable, textSchema } from './json-schema.ts';
 import {
   OptionRefusal,
@@ -149,9 +148,7 @@ export function members<P extends Parts>(raw: unknown, parts: P, origin: Origin)
   const read = Object.entries(mapping(raw)).flatMap(([key, entry]) => {
     const option = Object.hasOwn(parts, key) ? parts[key] : undefined;
     if (option === undefined)
-      throw new OptionRefusal(
-        `${key} is unknown; ${meant(key, known, `known: ${known.join(', ')}`)}`,
-      );
+      throw new OptionRefusal(`${key} is unknown; known: ${known.join(', ')}`);
     return entry === null || entry === undefined
       ? []
       : [[outputName(key, option), part(key, option, entry, origin)]];

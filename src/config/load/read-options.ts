@@ -1,5 +1,4 @@
 /** Reads a document by the schema, option by option, so that all mistakes are reported at once. */
-import { meant } from '../../../packages/client/src/base/nearest.ts';
 import { type Option, OptionRefusal, type Origin, outputName, type Parsed } from '../option.ts';
 import type { Interpolated } from './interpolate.ts';
 import { type Finding, formatPath, type Path } from './problem.ts';
@@ -77,7 +76,7 @@ export function readOptions<O extends Option>(
     }
     const { shape } = option;
     for (const key of Object.keys(members).filter((key) => !Object.hasOwn(shape, key)))
-      findings.push({ path: [...path, key], message: unknownKey(key, path, Object.keys(shape)) });
+      findings.push({ path: [...path, key], message: unknownKey(path, Object.keys(shape)) });
     return Object.fromEntries(
       Object.entries(shape).map(([key, member]) => [
         outputName(key, member),
@@ -89,9 +88,9 @@ export function readOptions<O extends Option>(
   return { draft: read(schema, value, []) as Draft<Parsed<O>>, findings };
 }
 
-function unknownKey(key: string, path: Path, known: readonly string[]): string {
+function unknownKey(path: Path, known: readonly string[]): string {
   const where = path.length === 0 ? 'at the top level' : `in ${formatPath(path)}`;
-  return `unknown option; ${meant(key, known, `known ${where}: ${known.join(', ')}`)}`;
+  return `unknown option; known ${where}: ${known.join(', ')}`;
 }
 
 /** Parts of an address that may be secret: user and password, query, fragment. */

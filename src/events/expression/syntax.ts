@@ -1,6 +1,5 @@
 /** Parser of expressions. Reports mistakes with their position before any record is read. */
 import { compile, tokenize } from '@jmespath-community/jmespath';
-import { meant } from '../../../packages/client/src/base/nearest.ts';
 import { err, ok, type Result } from '../../../packages/client/src/base/result.ts';
 import { evaluator, type Node } from './evaluator.ts';
 
@@ -99,8 +98,7 @@ function problemOfCall({
   const known = evaluator.functions;
   const signature = Object.hasOwn(known, name) ? known[name]?._signature : undefined;
   if (signature === undefined) {
-    const names = Object.keys(known).map((one) => `${one}()`);
-    return `there is no function ${name}(); ${meant(`${name}()`, names, 'see the functions of JMESPath')}`;
+    return `there is no function ${name}(); see the functions of JMESPath`;
   }
   const isEndless = signature.at(-1)?.variadic === true;
   const { length } = children;

@@ -138,7 +138,7 @@ htpp: {}
     assert.deepEqual(
       problems.map(({ path, message, line }) => [line, path, message]),
       [
-        [2, 'kafka.broker', 'unknown option; did you mean brokers?'],
+        [2, 'kafka.broker', 'unknown option; known in kafka: brokers, clientId, tls, sasl'],
         [
           2,
           'kafka.brokers',
@@ -184,7 +184,11 @@ htpp: {}
           'pipelines[0].output.subject',
           'has no effect while output.format is json: remove it, or set output.format to json-schema, avro, or protobuf',
         ],
-        [9, 'htpp', 'unknown option; did you mean http?'],
+        [
+          9,
+          'htpp',
+          'unknown option; known at the top level: kafka, service, services, schemaRegistry, pipelines, http, memory, log, shutdown',
+        ],
       ],
     );
   });
@@ -244,7 +248,7 @@ htpp: {}
   it('lists all problems in the message, with positions that editors recognize', () => {
     assert.match(
       errorOf(`${MINIMAL}htpp: 1\nlgo: 2\n`).message,
-      /^c\.yaml has 2 problems:\n {2}c\.yaml:5:1 {2}htpp: .*\n {2}c\.yaml:6:1 {2}lgo: .*log\?$/,
+      /^c\.yaml has 2 problems:\n {2}c\.yaml:5:1 {2}htpp: .*\n {2}c\.yaml:6:1 {2}lgo: .*known at .*$/,
     );
   });
 

@@ -59,7 +59,7 @@ describe('the mapping in a configuration', () => {
     [
       'a misspelled option with the value null',
       'mapping: {type: {field: a, othrewise: null}}',
-      /mapping\.type: .*othrewise is unknown; did you mean otherwise\?/,
+      /mapping\.type: .*othrewise is unknown; known: .*otherwise/,
     ],
     [
       'a syntax error in a type',

@@ -132,7 +132,7 @@ describe('secrets in a configuration', () => {
       /the file \/nowhere\/key: no such file or directory/,
     ],
     ['a directory', '{file: /}', {}, /the path is a directory/],
-    ['a misspelled key', '{fil: hunter2}', {}, /did you mean file\?/],
+    ['a misspelled key', '{fil: hunter2}', {}, /exactly one of env and file/],
     ['two sources', '{file: hunter2, env: hunter2}', {}, /exactly one of env and file/],
     ['a number', '12345678', {}, /this secret cannot be used/],
     ['a list', '[hunter2]', {}, /this secret cannot be used/],

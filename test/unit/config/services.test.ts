@@ -108,7 +108,9 @@ describe('services that cannot be used', () => {
       'a misspelt name, without the service that seems unused',
       BOTH,
       ['', 'shadwo'],
-      ['pipelines[1].service: there is no service shadwo: did you mean shadow?'],
+      [
+        'pipelines[1].service: there is no service shadwo: add services.shadwo, or choose one of default, shadow',
+      ],
     ],
     [
       'a pipeline without a name, and no group service',
@@ -161,7 +163,7 @@ describe('services that cannot be used', () => {
       ['', 'a-b'],
       [
         'services["A.b"]: a name has 1 to 63 characters from [a-z0-9-], beginning with a letter or digit',
-        'pipelines[1].service: there is no service a-b: did you mean A.b?',
+        'pipelines[1].service: there is no service a-b: add services.a-b, or choose one of default, A.b',
       ],
     ],
     [

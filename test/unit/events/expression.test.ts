@@ -39,7 +39,7 @@ test('every mistake in an expression is reported with its position before the fi
     'a == 5': /^column 6: /,
     'length(a, b)': /^length\(\) takes 1 arguments, but has 2$/,
     'merge()': /^merge\(\) takes 1 or more arguments, but has 0$/,
-    'lenght(a)': /^there is no function lenght\(\); did you mean length\(\)\?$/,
+    'lenght(a)': /^there is no function lenght\(\); see the functions of JMESPath$/,
     'toString()': /^there is no function toString\(\)/,
     'user-id':
       /^column 5: arithmetic is not supported; put a name with a dash in quotes, "user-id"/,
