@@ -1,10 +1,10 @@
-/** Decompression of gzip members and zstd frames by node:zlib: in one call if they are small, otherwise as a stream. */
+/** Decompression of gzip and zstd by node:zlib: in one call if the batch is small, otherwise as a stream. */
 import type { Transform } from 'node:stream';
 import {
   constants,
-  createInflateRaw,
+  createGunzip,
   createZstdDecompress,
-  inflateRawSync,
+  gunzipSync,
   zstdDecompressSync,
 } from 'node:zlib';
 import type { Stretches } from './stretches.ts';
@@ -73,34 +73,16 @@ function watch(): void {
 }
 
 interface ZlibKind {
-  /** Returns the start of the packed data in the member at `at`. */
-  body(bytes: Buffer, at: number): number;
-  whole(bytes: Buffer, options: { maxOutputLength: number; info: boolean }): unknown;
-  stream(
-    options: { chunkSize: number },
-    packed: Buffer,
-  ): Transform & { readonly bytesWritten: number };
-  /** Size of the member's window. */
+  whole(packed: Buffer, options: { maxOutputLength: number }): Buffer;
+  stream(options: { chunkSize: number }, packed: Buffer): Transform;
   windowBytes(packed: Buffer): number;
-  /** Number of bytes after the compressed data of each member. */
-  readonly trailerBytes: number;
 }
-
-interface Whole {
-  readonly buffer: Buffer;
-  readonly engine: { readonly bytesWritten: number };
-}
-
-/** Maximum number of members per batch. Each needs its own decompressor, and known producers write only one. */
-const MAX_MEMBERS = 1_000;
 
 export class ZlibStretches implements Stretches {
-  readonly #bytes: Buffer;
+  readonly #packed: Buffer;
   readonly #stretchBytes: number;
   readonly #kind: ZlibKind;
-  #at = 0;
-  #members = 0;
-  /** Stretches of a member that is unpacked as a stream. */
+  /** Stretches of a batch that is unpacked as a stream. */
   #chunks: AsyncGenerator<Buffer, void> | undefined;
   /** Frees the stream and its room. */
   #drop = () => {};
@@ -109,38 +91,34 @@ export class ZlibStretches implements Stretches {
   #active = false;
   #closed = false;
 
-  constructor(bytes: Buffer, stretchBytes: number, kind: ZlibKind) {
-    this.#bytes = bytes;
+  constructor(packed: Buffer, stretchBytes: number, kind: ZlibKind) {
+    this.#packed = packed;
     this.#stretchBytes = stretchBytes;
     this.#kind = kind;
   }
 
   next(): Buffer | undefined | Promise<Buffer | undefined> {
-    if (this.#chunks !== undefined) return this.#chunk(this.#chunks);
-    if (this.#at >= this.#bytes.length) return undefined;
-    if (++this.#members > MAX_MEMBERS)
-      throw new Error(`more than ${MAX_MEMBERS} compressed members in one batch`);
-    const from = this.#kind.body(this.#bytes, this.#at);
-    const packed = this.#bytes.subarray(from);
-    const whole = packed.length > this.#stretchBytes ? undefined : this.#atOnce(packed);
-    if (whole === undefined) {
-      this.#chunks = this.#unpack(packed);
-      return this.#chunk(this.#chunks);
+    if (this.#closed) return undefined;
+    if (this.#chunks === undefined) {
+      const whole = this.#packed.length > this.#stretchBytes ? undefined : this.#atOnce();
+      if (whole !== undefined) {
+        this.#closed = true;
+        return whole;
+      }
+      this.#chunks = this.#unpack(this.#packed);
     }
-    this.#endMember(from + whole.engine.bytesWritten);
-    return whole.buffer;
+    return this.#chunk(this.#chunks);
   }
 
   close(): void {
     this.#closed = true;
     this.#chunks = undefined;
-    this.#at = this.#bytes.length;
     this.#drop();
   }
 
-  #atOnce(packed: Buffer): Whole | undefined {
+  #atOnce(): Buffer | undefined {
     try {
-      return this.#kind.whole(packed, { maxOutputLength: this.#stretchBytes, info: true }) as Whole;
+      return this.#kind.whole(this.#packed, { maxOutputLength: this.#stretchBytes });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return undefined;
       throw error;
@@ -151,16 +129,13 @@ export class ZlibStretches implements Stretches {
     this.#active = true;
     this.#unpacking = true;
     try {
-      const { value } = await chunks.next();
-      if (value !== undefined) return value;
+      return (await chunks.next()).value ?? undefined;
     } finally {
       this.#unpacking = false;
     }
-    this.#chunks = undefined;
-    return this.next();
   }
 
-  /** Unpacks a member as a stream. If it had to give up its room, it starts again from the beginning. */
+  /** Unpacks the batch as a stream. If it had to give up its room, it starts again from the beginning. */
   async *#unpack(packed: Buffer): AsyncGenerator<Buffer, void> {
     for (let given = 0; !this.#closed; ) {
       let gaveUp = false;
@@ -186,59 +161,22 @@ export class ZlibStretches implements Stretches {
           yield chunk.subarray(repeated);
           if (gaveUp) break;
         }
-        if (gaveUp) continue;
+        if (!gaveUp) return;
       } finally {
         this.#drop();
       }
-      this.#endMember(packed.byteOffset - this.#bytes.byteOffset + stream.bytesWritten);
-      return;
     }
   }
-
-  #endMember(end: number): void {
-    // A member without packed bytes would be read again endlessly.
-    this.#at = end > this.#at ? end + this.#kind.trailerBytes : this.#bytes.length;
-  }
 }
-
-// gzip members (RFC 1952).
 
 /** Truncated data is unpacked too. Counting the records reveals the missing ones. */
 const CUT = { finishFlush: constants.Z_SYNC_FLUSH };
 
 export const GZIP: ZlibKind = {
-  body: gzipBody,
-  whole: (part, options) => inflateRawSync(part, { ...CUT, ...options }),
-  stream: (options) => createInflateRaw({ ...CUT, ...options }),
+  whole: (packed, options) => gunzipSync(packed, { ...CUT, ...options }),
+  stream: (options) => createGunzip({ ...CUT, ...options }),
   windowBytes: () => 32 * 1024,
-  /** CRC-32 and size of the unpacked data. */
-  trailerBytes: 8,
 };
-
-const FHCRC = 2;
-const FEXTRA = 4;
-const FNAME = 8;
-const FCOMMENT = 16;
-
-/**
- * Returns the start of a gzip member's deflated data. Node's gunzip cannot be used, because it
- * fails if bytes follow the last member.
- */
-function gzipBody(bytes: Buffer, start: number): number {
-  if (start + 10 > bytes.length || bytes.readUIntBE(start, 3) !== 0x1f8b08)
-    throw new Error('not a gzip header');
-  const flags = bytes.readUInt8(start + 3);
-  let at = start + 10;
-  if ((flags & FEXTRA) !== 0) at += at + 2 > bytes.length ? 2 : 2 + bytes.readUInt16LE(at);
-  for (const flag of [FNAME, FCOMMENT]) {
-    if ((flags & flag) === 0) continue;
-    const zero = at > bytes.length ? -1 : bytes.indexOf(0, at);
-    at = zero === -1 ? bytes.length + 1 : zero + 1;
-  }
-  if ((flags & FHCRC) !== 0) at += 2;
-  if (at > bytes.length) throw new Error('a gzip header ends too early');
-  return at;
-}
 
 // zstd frames. Decoders keep a window in memory that is as large as the maximum distance of a match
 // (RFC 8878, 3.1.1.1).
@@ -254,13 +192,12 @@ const LONGEST_HEADER_BYTES = 18;
 const windowOf = (log: number) => ({ params: { [constants.ZSTD_d_windowLogMax]: log } });
 
 export const ZSTD: ZlibKind = {
-  body: (_, at) => at,
-  whole: (part, options) => zstdDecompressSync(part, { ...windowOf(MAX_WINDOW_LOG), ...options }),
+  whole: (packed, options) =>
+    zstdDecompressSync(packed, { ...windowOf(MAX_WINDOW_LOG), ...options }),
   // A stream may continue into the next frame, whose window must not exceed the reserved room.
   stream: (options, frame) =>
     createZstdDecompress({ ...windowOf(logOf(windowBytes(frame))), ...options }),
   windowBytes,
-  trailerBytes: 0,
 };
 
 const logOf = (bytes: number) =>
