@@ -12,7 +12,6 @@ import { jsonSchemaFormat } from '../events/formats/registry-format.ts';
 import type { ConfluentRegistry } from '../events/registry/index.ts';
 import { OutputFormats } from './output-formats.ts';
 import { schemaRegistry } from './schema-registry.ts';
-import { refuseUnreadableSources } from './source-schema.ts';
 
 export interface Formats {
   /** Returns the reader of a source's values. */
@@ -20,10 +19,10 @@ export interface Formats {
   /** Returns the kind, changed to publish in the pipeline's output format. Must be called before `start`. */
   wrap(pipeline: PipelineConfig, kind: PipelineKind): PipelineKind;
   /**
-   * Looks up the schemas of outputs, and checks whether the sources can be read.
-   * @throws RefusedError if an output's schema is missing or incompatible, the registry rejects the
-   * request, or a source's newest schema cannot be read; RegistryUnavailable if an output needs the
-   * registry and it does not respond for half a minute; the signal's reason
+   * Looks up the schemas of outputs.
+   * @throws RefusedError if a schema is missing or incompatible, or the registry rejects the
+   * request; RegistryUnavailable if the registry does not respond for half a minute; the signal's
+   * reason
    */
   start(signal: AbortSignal): Promise<void>;
   /** Closes the registry client. Idempotent. */
@@ -49,15 +48,13 @@ export function allFormats(
     available: () => health.ready('schema_registry'),
   });
   const outputs = new OutputFormats();
-  const of = (name: EventFormatName) => eventFormat(name, registry);
   return {
-    of,
+    of: (name) => eventFormat(name, registry),
     wrap: (pipeline, kind) => outputs.wrap(pipeline, kind),
     async start(signal) {
       if (registry === undefined) return;
-      const parts = { registry, logger, signal };
-      await refuseUnreadableSources(config.pipelines, { ...parts, formatOf: of });
-      await outputs.prepare({ ...parts, urls, clock: systemClock, random: systemRandom });
+      const time = { clock: systemClock, random: systemRandom };
+      await outputs.prepare({ registry, logger, signal, urls, ...time });
       signal.throwIfAborted();
     },
     close: async () => registry?.close(),

@@ -27,12 +27,6 @@ export interface EventFormat {
    * missing. Keeps trying while the registry is unreachable. Rejects only with the signal's reason.
    */
   prepare?(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> | undefined;
-  /**
-   * Returns the reason why no value of this schema can be read, or undefined if values may be
-   * readable. Waits for the registry as `prepare` does.
-   * @throws Error if the registry does not have the schema, or the signal's reason
-   */
-  judge?(schemaId: number, signal: AbortSignal): Promise<string | undefined>;
   /** Returns the maximum cost of `read`. Absent if `read` allocates nothing and returns a part of the value. */
   cost?(record: ValuedRecord): FormatCost;
   /** Reads a record for which `prepare` has nothing left to load. */

@@ -2,11 +2,11 @@
 
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import { systemClock } from '../../../packages/client/src/base/clock.ts';
+import type { EventFormatName } from '../../config/options/source.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
 import { serviceOption, servicesOf } from '../../config/services.ts';
-import type { EventFormat } from '../../events/format.ts';
 import { type RegisteredFormat, schemaState } from '../../events/formats/output-format.ts';
-import type { SchemaRegistry } from '../../events/registry/index.ts';
+import type { SchemaRegistry, SchemaType } from '../../events/registry/index.ts';
 import type { ConnectOptions } from '../../kafka/index.ts';
 import {
   type CheckReport,
@@ -31,7 +31,6 @@ import { enginePipeline } from '../pipeline-options.ts';
 import { registryProblem, schemaRegistry } from '../schema-registry.ts';
 import { toolService } from '../service-client.ts';
 import { requestUnknown } from '../service-probe.ts';
-import { hasSchema, type SourceSchema, sourceSchema } from '../source-schema.ts';
 import { inspectedPipeline } from './inspect.ts';
 import { unconnectedKind } from './sample.ts';
 import { SILENT_LOGGER, withClients } from './tool-clients.ts';
@@ -50,12 +49,14 @@ async function explained<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** @param formatOf returns the format of the pipeline's source values */
-export function registryChecks(
-  pipeline: PipelineConfig,
-  registry: SchemaRegistry,
-  formatOf: () => EventFormat,
-): DoctorCheck[] {
+/** Types of the schemas to which the values of a source refer, by its format. */
+const SOURCE_TYPES: Partial<Record<EventFormatName, SchemaType>> = {
+  avro: 'AVRO',
+  'json-schema': 'JSON',
+  protobuf: 'PROTOBUF',
+};
+
+export function registryChecks(pipeline: PipelineConfig, registry: SchemaRegistry): DoctorCheck[] {
   const checks: DoctorCheck[] = [];
   const format = outputFormatOf(pipeline);
   if (format !== undefined)
@@ -64,12 +65,13 @@ export function registryChecks(
       about: `schema of ${pipeline.output.topic}`,
       run: (signal) => outputSchema(format, registry, signal),
     });
-  if (hasSchema(pipeline))
+  const { topic, format: sourceFormat } = pipeline.source;
+  const type = SOURCE_TYPES[sourceFormat];
+  if (type !== undefined)
     checks.push({
       name: 'registry.source',
-      about: `latest schema of ${pipeline.source.topic}`,
-      run: async (signal) =>
-        verdict(await explained(sourceSchema(pipeline, registry, formatOf, signal))),
+      about: `latest schema of ${topic}`,
+      run: (signal) => sourceSchema(topic, type, registry, signal),
     });
   return checks;
 }
@@ -86,18 +88,23 @@ async function outputSchema(
     : failed(...outputProblem(found, format));
 }
 
-function verdict(found: SourceSchema): Diagnosis {
-  switch (found.state) {
-    case 'absent':
-      return warning(
-        `the registry has no ${found.which}: producers use another name, or have not written anything yet`,
-        'no action is needed if the newest records can be read',
-      );
-    case 'readable':
-      return ok(`${found.which} can be read`);
-    case 'unreadable':
-      return failed(`${found.which}: ${found.problem}`, found.remedy ?? '');
-  }
+/** Compares the type of a source's latest schema, under the default subject of serializers, with the source's format. */
+async function sourceSchema(
+  topic: string,
+  type: SchemaType,
+  registry: SchemaRegistry,
+  signal: AbortSignal,
+): Promise<Diagnosis> {
+  const subject = `${topic}-value`;
+  const latest = await explained(registry.version(subject, 'latest', signal));
+  if (latest === undefined)
+    return warning(
+      `the registry has no subject ${subject}: producers use another name, or have not written anything yet`,
+      'no action is needed if the newest records can be read',
+    );
+  const found = `version ${latest.version} of subject ${subject} is of type ${latest.type}`;
+  const remedy = `set source.format to the format of the producers, or make them write ${type}`;
+  return latest.type === type ? ok(found) : failed(found, remedy);
 }
 
 interface DoctorOptions {
@@ -168,9 +175,7 @@ function withParts<T>(
           notice: () => {},
         },
         decoder: unconnectedKind(pipeline, eventFormat(pipeline.source.format, registry)),
-        registryChecks: registry
-          ? registryChecks(pipeline, registry, () => eventFormat(pipeline.source.format, registry))
-          : [],
+        registryChecks: registry ? registryChecks(pipeline, registry) : [],
       })),
     };
     try {

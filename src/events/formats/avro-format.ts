@@ -40,11 +40,10 @@ export function avroFormat(registry: ConfluentRegistry): EventFormat {
   return registryFormat(registry.settings, {
     async load(id, signal) {
       const type = (await load(id, signal)) as avsc.Type | undefined;
-      return type === undefined ? undefined : { type, write: readerOf(type) };
+      return type && readerOf(type);
     },
     cost: binaryCost,
-    read: (value, { write }) => readAvroValue(value, FRAME_BYTES, write),
-    judge: ({ type }) => objectionTo(type),
+    read: (value, write) => readAvroValue(value, FRAME_BYTES, write),
   });
 }
 
@@ -55,18 +54,6 @@ export function readAvroValue(value: Buffer, start: number, write: WriteAvro): R
     write(bytes, out);
     if (bytes.left > 0) throw new MalformedError('bytes are left over after the value');
   });
-}
-
-const OBJECTS: readonly string[] = ['record', 'error', 'map'];
-
-/** Returns the reason why values of a type are not events, or undefined if they are. Events are objects. */
-function objectionTo(type: avsc.Type): string | undefined {
-  const branches = type.typeName.startsWith('union:')
-    ? (type as avsc.types.WrappedUnionType).types
-    : [type];
-  if (branches.some(({ typeName }) => OBJECTS.includes(typeName))) return undefined;
-  const names = branches.map(({ branchName, typeName }) => branchName ?? typeName);
-  return `its values (${names.join(', ')}) are not objects, as events must be: records or maps`;
 }
 
 function readerOf(type: avsc.Type): WriteAvro {

@@ -60,7 +60,6 @@ export function protobufFormat(registry: ConfluentRegistry): EventFormat {
     },
     cost: protobufCost,
     read,
-    judge: (messages) => (messages.length === 0 ? 'it has no messages' : undefined),
   });
 }
 

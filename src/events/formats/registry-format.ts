@@ -17,29 +17,17 @@ interface SchemaUse<T> {
   cost?(record: ValuedRecord): FormatCost;
   /** Reads a framed value with its schema. Never throws. */
   read(value: Buffer, schema: T): ReadEvent;
-  /** Returns the reason why no value of a schema can be read, if that is certain. */
-  judge?(schema: T): string | undefined;
 }
 
 /** Format with a schema registry. Loads the schemas of a batch of records before it is read. */
 export function registryFormat<T>(
   settings: RegistrySettings,
-  { load, read, judge, cost }: SchemaUse<T>,
+  { load, read, cost }: SchemaUse<T>,
 ): EventFormat {
   const cache = new SchemaCache(load, settings);
   return {
     ...(cost && { cost }),
     prepare: (records, signal) => cache.ensure(idsOf(records), signal),
-    async judge(id, signal) {
-      await cache.ensure([id], signal);
-      const loaded = cache.get(id);
-      if (loaded === undefined) throw new Error(`schema ${id} is not loaded`);
-      if (loaded.poison === undefined) return judge?.(loaded.schema);
-      const { reason, message } = loaded.poison;
-      // Replicas of a registry may lag, so a missing schema is not a certain reason.
-      if (reason === 'unknown_schema') throw new Error(message);
-      return message;
-    },
     read: ({ value, headers }) => {
       const frame = readFrame(value, headers);
       if (frame.poison !== undefined) return frame;
