@@ -6,7 +6,6 @@ import {
 } from '../../packages/client/src/base/json/json-text.ts';
 import {
   LITERAL,
-  MISSING,
   NUMBER,
   type ScannedValue,
   STRING,
@@ -53,10 +52,9 @@ function finder(source: TypeSource, input: EventInput): () => string {
   if ('constant' in source) return () => source.constant;
   const { map, otherwise, field } = source;
   const part = new MappedPart(field, `${OPTION}.field`, input);
-  const last = new LastText();
   return () => {
     const found = part.find();
-    const text = last.of(found);
+    const text = scalarText(found);
     if (map === undefined) {
       if (found.type !== STRING || text === undefined)
         throw part.mismatch('no_type', 'a non-empty string', found);
@@ -71,27 +69,6 @@ function finder(source: TypeSource, input: EventInput): () => string {
       ? part.failure('no_type', `must be one of the values of ${OPTION}.map, but is ${is}`)
       : part.failure('type_not_allowed', `is ${is} that is not in ${OPTION}.map`);
   };
-}
-
-/** Converter that reuses the string of the last value, because consecutive events often have the same type. */
-class LastText {
-  readonly #json = Buffer.alloc(MAX_TYPE_LENGTH);
-  #length = -1;
-  #text: string | undefined;
-
-  of(found: ScannedValue): string | undefined {
-    // A missing value still has the position of an earlier value.
-    if (found.type === MISSING) return undefined;
-    const { bytes, start, end } = found;
-    const json = this.#json;
-    const length = end - start;
-    let same = 0;
-    if (length === this.#length) while (same < length && bytes[start + same] === json[same]) same++;
-    if (same === length) return this.#text;
-    this.#text = scalarText(found);
-    this.#length = length > json.length ? -1 : bytes.copy(json, 0, start, end);
-    return this.#text;
-  }
 }
 
 /** Returns a string, a number, true or false as a string, otherwise undefined. 10.00 becomes 10. */

@@ -6,7 +6,7 @@ import * as v from 'valibot';
 import { CompactObject } from '../base/json/compact-object.ts';
 import { isObject } from '../base/json/json-values.ts';
 import { parseKeepingDigits } from '../base/json/parse-json.ts';
-import { JsonScanner, MISSING, OBJECT, type ScannedValue } from '../base/json/scanner.ts';
+import { JsonScanner, OBJECT, type ScannedValue } from '../base/json/scanner.ts';
 import { shownCode } from '../base/shown-text.ts';
 import { parseWebAddress } from '../http/web-address.ts';
 import {
@@ -199,40 +199,33 @@ function importIn(json: unknown, tests: readonly ImportTest[]): unknown {
   return json;
 }
 
-type ScannedDecision = [metadata: ScannedValue, result: ScannedValue, labels: ScannedValue];
-
-/** Scanner for the members of a decision that must keep the digits of their numbers. */
-const exactMembers = new JsonScanner([['metadata'], ['result'], ['labels']]);
+const metadataScanner = new JsonScanner([['metadata']]);
 const compactObject = new CompactObject();
 
-function exactValue(bytes: Buffer, { type, start, end }: ScannedValue): unknown {
-  return type === MISSING ? undefined : parseKeepingDigits(bytes.toString('utf8', start, end));
-}
-
-/** Returns a compact copy of an object in JSON that was scanned. */
-function compact(bytes: Buffer, start: number): string {
+/** Returns the metadata of a response as compact JSON. Its members keep their order. */
+function metadataOf(text: string): string {
+  const bytes = Buffer.from(text);
+  metadataScanner.scan(bytes);
+  const [{ type, start }] = metadataScanner.values as [ScannedValue];
+  if (type !== OBJECT) return '{}';
   const copy = Buffer.allocUnsafe(bytes.length - start);
   return copy.toString('utf8', 0, compactObject.copy(bytes, start, copy, 0));
 }
 
-/** @param text the response body as received */
+/** @param text the response body as received, from which numbers keep all their digits */
 export function readDecision(json: unknown, decisionId: string, text: string): DecisionView {
   checkId(json, 'decision_id', decisionId);
   const { decision_status: rawStatus } = read(decision, json);
-  const bytes = Buffer.from(text);
-  exactMembers.scan(bytes);
-  const [metadataAt, resultAt, labelsAt] = exactMembers.values as ScannedDecision;
-  const result = exactValue(bytes, resultAt);
-  const labels = labelsOf(exactValue(bytes, labelsAt));
+  const { result = null, labels } = parseKeepingDigits(text) as Record<string, unknown>;
+  const labelList = labelsOf(labels);
   return {
     decisionId,
     status: normaliseDecisionStatus(rawStatus),
     rawStatus,
-    metadataJson: metadataAt.type === OBJECT ? compact(bytes, metadataAt.start) : '{}',
+    metadataJson: metadataOf(text),
     // A result that is not a string (undocumented) is kept as JSON text.
-    result:
-      result == null || typeof result === 'string' ? (result ?? null) : JSON.stringify(result),
-    labelsJson: labels && JSON.stringify(labels),
+    result: result === null || typeof result === 'string' ? result : JSON.stringify(result),
+    labelsJson: labelList && JSON.stringify(labelList),
   };
 }
 

@@ -4,11 +4,11 @@
  * V8 can confuse an escaped name with another if an earlier object had a name with a backslash
  * (https://github.com/nodejs/node/issues/63785): after `{"a":1,"\\u00":2}`, `JSON.parse` reads
  * `{"a":1,"\u00e9tat":2}` as if its second name were `\u00`. String values are not affected.
- * Therefore escaped names are decoded like string values, and replaced before V8 parses the text.
+ * Therefore texts with escaped names are parsed here.
  */
 import { orUndefined } from '../result.ts';
 import { keepNumber, parseReviving, type Reviver } from './json-text.ts';
-import { objectOf } from './json-values.ts';
+import { setMember } from './json-values.ts';
 import { JsonScanner } from './scanner.ts';
 
 /** Maximum number of members and elements. Their objects need some tens of megabytes. */
@@ -45,63 +45,46 @@ function parse(text: string, keepsDigits: boolean): unknown {
     );
   const [{ values = 0 } = {}] = scanner.values;
   if (values > MAX_VALUES) throw new SyntaxError('the JSON has too many values');
-  const reviveNumber = keepsDigits && scanner.hasOddNumbers ? keepDigits : undefined;
-  if (!scanner.hasEscapedNames)
-    return reviveNumber === undefined ? JSON.parse(text) : parseReviving(text, reviveNumber);
-  const renamed = new Set<unknown>();
-  return parseReviving(withoutEscapes(text), function (name, value, context) {
-    if (name.startsWith(PREFIX)) renamed.add(this);
-    if (!renamed.has(value)) return reviveNumber?.call(this, name, value, context) ?? value;
-    return objectOf(Object.entries(Object(value)).map(([one, member]) => [original(one), member]));
-  });
+  const keeps = keepsDigits && scanner.hasOddNumbers;
+  if (scanner.hasEscapedNames) return parseScanned(text, keeps);
+  return keeps ? parseReviving(text, keepDigits) : JSON.parse(text);
 }
 
 const keepDigits: Reviver = (_, value, { source = '' }) =>
   typeof value === 'number' && String(value) !== source ? keepNumber(source) : value;
 
-/** Prefix of the names that replace others. It is random, so that no text contains it. */
-const PREFIX = crypto.randomUUID();
-
-const replacement = (name: string) => PREFIX + Buffer.from(name, 'utf16le').toString('hex');
-
-const original = (name: string) =>
-  name.startsWith(PREFIX)
-    ? Buffer.from(name.slice(PREFIX.length), 'hex').toString('utf16le')
-    : name;
-
-/**
- * Returns a JSON text in which every name that occurs with escapes is replaced, even where it is
- * written without them.
- */
-function withoutEscapes(text: string): string {
-  const names = [...namesIn(text)];
-  const escaped = new Set(names.filter(({ isEscaped }) => isEscaped).map(({ name }) => name));
-  const parts: string[] = [];
-  let from = 0;
-  for (const { start, end, name } of names) {
-    if (!escaped.has(name)) continue;
-    parts.push(text.slice(from, start), `"${replacement(name)}"`);
-    from = end;
-  }
-  return parts.join('') + text.slice(from);
-}
-
-/** Yields the names of a JSON text. */
-function* namesIn(text: string) {
-  for (let start = text.indexOf('"'); start !== -1; ) {
-    const end = endOfString(text, start);
-    COLON.lastIndex = end;
-    if (COLON.test(text)) {
-      const string = text.slice(start, end);
-      const isEscaped = string.includes('\\');
-      const name = isEscaped ? (JSON.parse(string) as string) : string.slice(1, -1);
-      yield { start, end, name, isEscaped };
+/** Parses valid JSON. Only strings and scalars reach V8's parser. */
+function parseScanned(text: string, keeps: boolean): unknown {
+  let at = 0;
+  const next = (): string => {
+    TOKEN.lastIndex = at;
+    const [all = '', token = ''] = TOKEN.exec(text) ?? [];
+    at += all.length;
+    if (token !== '"') return token;
+    const start = at - 1;
+    at = endOfString(text, start);
+    return text.slice(start, at);
+  };
+  const value = (token = next()): unknown => {
+    if (token === '[') {
+      const list: unknown[] = [];
+      for (let one = next(); one !== ']'; one = next()) if (one !== ',') list.push(value(one));
+      return list;
     }
-    start = text.indexOf('"', end);
-  }
+    if (token !== '{') return keeps ? parseReviving(token, keepDigits) : JSON.parse(token);
+    const object = {};
+    for (let name = next(); name !== '}'; name = next()) {
+      if (name === ',') continue;
+      next();
+      setMember(object, JSON.parse(name) as string, value());
+    }
+    return object;
+  };
+  return value();
 }
 
-const COLON = /\s*:/y;
+/** Mark, quote or scalar, after whitespace. */
+const TOKEN = /\s*(["[\]{}:,]|[^"[\]{}:,\s]+)/y;
 
 /** @param start offset of its first quote. @returns the offset after its last quote */
 function endOfString(text: string, start: number): number {
