@@ -34,9 +34,7 @@ export function kafkaConnection(
 }
 
 /** Returns the login to the brokers; undefined if none is configured. */
-export function saslOptions(
-  config: Pick<Config, 'kafka' | 'service' | 'services'>,
-): SaslOptions | undefined {
+export function saslOptions(config: Pick<Config, 'kafka'>): SaslOptions | undefined {
   // The checks of the configuration guarantee the options that the mechanism requires.
   const { mechanism, username = '', password, oauth } = config.kafka.sasl;
   if (mechanism === 'none') return undefined;
@@ -51,7 +49,7 @@ export function saslOptions(
       endpoint: tokenEndpoint,
       clientId,
       clientSecret: async () => (await clientSecret?.current()) ?? '',
-      open: () => outboundHttp(config, { ca, connections: 1 }),
+      open: () => outboundHttp({ ca, connections: 1 }),
       timeoutMs: OUTBOUND_TIMEOUT_MS,
     },
   };

@@ -14,7 +14,7 @@ const CONNECTIONS = 8;
 
 /** Returns the client, or undefined if no registry is configured. */
 export function schemaRegistry(
-  config: Pick<Config, 'schemaRegistry' | 'service' | 'services'>,
+  config: Pick<Config, 'schemaRegistry'>,
   observer?: RegistrySettings['observer'],
 ): ConfluentRegistry | undefined {
   const { urls, username, password, token, ca } = config.schemaRegistry;
@@ -26,7 +26,7 @@ export function schemaRegistry(
       : password
         ? { kind: 'basic', user: username ?? '', password: () => password.current() }
         : { kind: 'none' },
-    open: () => outboundHttp(config, { ca, connections: CONNECTIONS }),
+    open: () => outboundHttp({ ca, connections: CONNECTIONS }),
     timeoutMs: OUTBOUND_TIMEOUT_MS,
     clock: systemClock,
     random: systemRandom,

@@ -1,11 +1,11 @@
 /** Client of the Content Review Service, and HTTP connections through the same proxy, created from a configuration. */
 import { ContentReviewClient } from '../../packages/client/src/client.ts';
 import { HttpPool } from '../../packages/client/src/http/http.ts';
-import { proxyChooser, proxyFromEnvironment } from '../../packages/client/src/http/proxy.ts';
+import { proxyFromEnvironment } from '../../packages/client/src/http/proxy.ts';
 import { tlsContext } from '../../packages/client/src/http/tls-files.ts';
 import type { ContentReviewClientOptions } from '../../packages/client/src/service/options.ts';
 import type { Secret } from '../config/secret.ts';
-import { type ServiceConfig, type ServiceConfigs, servicesOf } from '../config/services.ts';
+import type { ServiceConfig } from '../config/services.ts';
 
 /** Maximum time to connect. After it, a connection is unlikely to succeed. */
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -75,21 +75,11 @@ interface OutboundOptions {
  * @throws TypeError that contains the unusable proxy or file
  */
 export function outboundHttp(
-  config: ServiceConfigs,
   { ca, connections }: OutboundOptions,
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): HttpPool {
-  const rules = proxyFromEnvironment(env);
-  // The service's TLS files are read only if the proxy needs them. Otherwise a broken file would
-  // prevent a login to Kafka.
-  const usesTlsProxy = [rules.https, rules.http].some(
-    (server) => server?.url.protocol === 'https:',
-  );
   return new HttpPool(timeouts(OUTBOUND_TIMEOUT_MS), connections, {
-    proxyFor: proxyChooser(rules),
+    proxyFor: proxyFromEnvironment(env),
     tls: tlsContext({ ca, withDefaults: false }),
-    proxyTls: usesTlsProxy
-      ? tlsContext({ ca: [...servicesOf(config).values()].flatMap(({ tls }) => tls.ca) })
-      : undefined,
   });
 }

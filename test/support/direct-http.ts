@@ -1,6 +1,7 @@
 /** HTTP pool that ignores the proxies of the environment. */
 
 import { HttpPool } from '../../packages/client/src/http/http.ts';
+import { NO_PROXY } from '../../packages/client/src/http/proxy.ts';
 
 export function directHttp(timeoutMs = 5_000): HttpPool {
   const timeouts = {
@@ -9,8 +10,7 @@ export function directHttp(timeoutMs = 5_000): HttpPool {
     bodyTimeoutMs: timeoutMs,
   };
   return new HttpPool(timeouts, 8, {
-    proxyFor: () => undefined,
+    proxyFor: NO_PROXY,
     tls: undefined,
-    proxyTls: undefined,
   });
 }

@@ -1,6 +1,6 @@
 import { checkedHeaders } from './http/extra-headers.ts';
 import { HttpPool } from './http/http.ts';
-import { proxyChooser, proxyFromEnvironment } from './http/proxy.ts';
+import { proxyFromEnvironment } from './http/proxy.ts';
 import { tlsContext } from './http/tls-files.ts';
 import {
   type BatchView,
@@ -81,20 +81,18 @@ export class ContentReviewClient {
     // The client certificate is for the service, not for storage hosts, which its responses name.
     const storageTls = tlsContext(tls?.ca && { ca: tls.ca });
     const network = {
-      proxyFor: proxyChooser(options.proxy ?? proxyFromEnvironment(process.env)),
+      proxyFor: options.proxy ?? proxyFromEnvironment(process.env),
       lookup: options.lookup,
     };
     const api = new HttpPool(context.settings, maxConcurrentRequests, {
       ...network,
       tls: ownTls,
-      proxyTls: ownTls,
     });
     const [upload, download] = [0, 1].map(
       () =>
         new HttpPool(context.settings, maxConcurrentTransfers, {
           ...network,
           tls: storageTls,
-          proxyTls: storageTls,
           allowsAddress: policy.allowsAddress,
         }),
     ) as [HttpPool, HttpPool];

@@ -13,7 +13,7 @@ import {
 } from '../../../src/events/registry/index.ts';
 import { systemClock, systemRandom } from '../../client/src/base/clock.ts';
 import { HttpPool } from '../../client/src/http/http.ts';
-import { proxyChooser, proxyFromEnvironment } from '../../client/src/http/proxy.ts';
+import { proxyFromEnvironment } from '../../client/src/http/proxy.ts';
 import { tlsContext } from '../../client/src/http/tls-files.ts';
 import type { RegistryOptions } from './options.ts';
 
@@ -75,9 +75,8 @@ function registryOf(
           : { kind: 'none' },
     open: () =>
       new HttpPool(limits, CONNECTIONS, {
-        proxyFor: proxyChooser(proxyFromEnvironment(process.env)),
+        proxyFor: proxyFromEnvironment(process.env),
         tls: tlsContext({ ca, withDefaults: false }),
-        proxyTls: undefined,
       }),
     timeoutMs,
     clock: systemClock,

@@ -111,10 +111,9 @@ test('registry and token endpoint are reached through the proxy in HTTPS_PROXY, 
 test('HTTPS_PROXY applies to all hosts except this machine and the hosts in NO_PROXY', async (t) => {
   const proxy = await proxyServer(t);
   const { port } = await httpsServer(t, () => SCHEMA);
-  const config = configOf({});
   const options = { ca: [pem('ca.pem')], timeoutMs: 5_000, connections: 1 };
   const ask = async (host: string, env: Record<string, string>) => {
-    const http = outboundHttp(config, options, env);
+    const http = outboundHttp(options, env);
     try {
       const answer = await http.send(
         { method: 'GET', url: new URL(`https://${host}:${port}/`), headers: {} },
@@ -136,29 +135,10 @@ test('HTTPS_PROXY applies to all hosts except this machine and the hosts in NO_P
     'answered',
   );
   assert.equal(proxy.seen.length, 1, 'directly');
-  assert.throws(
-    () => outboundHttp(config, options, { HTTPS_PROXY: 'socks5://me:hunter22secret@p' }),
-    {
-      message:
-        'the environment variable HTTPS_PROXY: the address of a proxy must begin with http:// or https://',
-    },
-  );
-});
-
-test('the certificate of an https proxy is verified with service.tls.ca, not with the CA file of the registry', async (t) => {
-  const authority = certificateAuthority('Proxies');
-  const { certificate: cert, key } = authority.issue({ name: 'proxy', hosts: ['localhost'] });
-  const proxy = await proxyServer(t, undefined, { cert, key });
-  const { port } = await httpsServer(t, () => SCHEMA);
-  const ca = path.join(temporaryDirectory(), 'proxies.pem');
-  writeFileSync(ca, authority.certificate);
-  const setup = { registry: `https://files.example.com:${port}` };
-  throughProxy(t, proxy.url);
-  assert.equal(await answered(t, configOf({ ...setup, more: `, tls: {ca: "${ca}"}` })), '"string"');
-  assert.match(
-    await refused(t, configOf(setup)),
-    /the proxy refused the request to the registry \((UNABLE_TO|SELF_SIGNED)/,
-  );
+  assert.throws(() => outboundHttp(options, { HTTPS_PROXY: 'socks5://me:hunter22secret@p' }), {
+    message:
+      'the environment variable HTTPS_PROXY: the address of a proxy must begin with http:// or https://',
+  });
 });
 
 test('schemaRegistry.ca is reread when it changes, and no other authority is trusted', async (t) => {

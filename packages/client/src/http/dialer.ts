@@ -20,15 +20,13 @@ export interface HttpNetwork {
   readonly allowsAddress?: (host: string, address: string) => boolean;
   readonly proxyFor: ProxyFor;
   readonly tls: TlsContext | undefined;
-  /** Certificates for https proxies. */
-  readonly proxyTls: TlsContext | undefined;
   readonly lookup?: LookupAll | undefined;
 }
 
-interface DialerOptions extends Omit<HttpNetwork, 'proxyTls'> {
+interface DialerOptions extends HttpNetwork {
   readonly timeoutMs: number;
-  /** Pool of connections to proxies, for tunnels to https addresses. */
-  readonly proxies?: Dispatcher;
+  /** Pool of connections to proxies, for tunnels. */
+  readonly proxies: Dispatcher;
 }
 
 export function dialer(options: DialerOptions): buildConnector.connector {
@@ -57,7 +55,7 @@ export function dialer(options: DialerOptions): buildConnector.connector {
     // An IP address is checked here, because it has no lookup.
     if (isIP(hostname) !== 0 && !allowsAddress(hostname, hostname)) throw notPublic();
     const proxy = protocol === 'https:' ? options.proxyFor(new URL(`https://${host}`)) : undefined;
-    if (proxy === undefined || options.proxies === undefined) return undefined;
+    if (proxy === undefined) return undefined;
     const authority = `${bracketed(hostname)}:${port || '443'}`;
     return await tunnel(options.proxies, proxy, authority, timeoutMs);
   };
@@ -98,8 +96,10 @@ async function tunnel(
   authority: string,
   timeoutMs: number,
 ): Promise<Socket> {
-  const headers = { host: authority, ...proxyHeaders(proxy) };
-  const { origin, hostname: servername } = proxy.url;
+  const { credentials, url } = proxy;
+  const basic = `Basic ${Buffer.from(credentials ?? '').toString('base64')}`;
+  const headers = { host: authority, ...(credentials && { 'proxy-authorization': basic }) };
+  const { origin, hostname: servername } = url;
   const signal = AbortSignal.timeout(timeoutMs);
   const request = { origin, path: authority, headers, servername, signal };
   const { statusCode, socket } = await proxies.connect(request).catch((error: unknown) => {
@@ -109,10 +109,4 @@ async function tunnel(
   if (statusCode >= 200 && statusCode <= 299) return socket as Socket;
   socket.destroy();
   throw new NetworkError('proxy_failed', `HTTP_${statusCode}`);
-}
-
-/** Returns the headers that contain the proxy's credentials. */
-export function proxyHeaders({ credentials }: ProxyServer): Record<string, string> {
-  if (credentials === undefined) return {};
-  return { 'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}` };
 }

@@ -1,12 +1,11 @@
 /** HTTP with a keep-alive pool: a wrapper around undici that never shows the text of undici's errors. */
 import type { Readable } from 'node:stream';
-import { Agent, type Dispatcher } from 'undici';
+import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { abortable } from '../base/abortable.ts';
 import { USER_AGENT } from '../base/version.ts';
 import { plainBytes } from './decompression.ts';
-import { dialer, type HttpNetwork, proxyHeaders } from './dialer.ts';
+import { dialer, type HttpNetwork } from './dialer.ts';
 import { NetworkError, networkError } from './network-error.ts';
-import type { ProxyFor } from './proxy.ts';
 
 /** Maximum size of a response body that is read as text. It is larger than any error page or decision. */
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
@@ -53,15 +52,13 @@ export interface HttpAnswer {
 
 export class HttpPool {
   readonly #agent: WatchedAgent;
-  /** Pool of connections to proxies, for tunnels and for plain http requests. */
-  readonly #proxies: WatchedAgent;
+  /** Pool of connections to proxies. */
+  readonly #proxies: Agent;
   readonly #timeouts: HttpTimeouts;
-  readonly #proxyFor: ProxyFor;
 
   /** @param maxConnections maximum per origin; further requests wait for a free connection */
   constructor(timeouts: HttpTimeouts, maxConnections: number, network: HttpNetwork) {
     this.#timeouts = timeouts;
-    this.#proxyFor = network.proxyFor;
     const options: Agent.Options = {
       connections: maxConnections,
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -76,11 +73,11 @@ export class HttpPool {
       allowH2: false,
     };
     const timeoutMs = timeouts.connectTimeoutMs;
-    const toProxies = dialer({ timeoutMs, proxyFor: () => undefined, tls: network.proxyTls });
-    // undici passes the Host header as server name. Without one, the dialer uses the proxy's name.
-    const connect: typeof toProxies = (target, callback) =>
-      toProxies({ ...target, servername: '' }, callback);
-    this.#proxies = new WatchedAgent({ ...options, connect });
+    const toProxy = buildConnector({ timeout: timeoutMs, allowH2: false });
+    // undici passes the Host header as server name. Without one, it uses the proxy's name.
+    const connect: typeof toProxy = (target, callback) =>
+      toProxy({ ...target, servername: '' }, callback);
+    this.#proxies = new Agent({ ...options, connect });
     this.#agent = new WatchedAgent({
       ...options,
       connect: dialer({ ...network, timeoutMs, proxies: this.#proxies }),
@@ -109,23 +106,21 @@ export class HttpPool {
     };
 
     try {
-      const { agent, ...target } = await this.#route(request);
+      const { method, url, body: sent = null } = request;
       const options: WatchedOptions = {
-        ...target,
-        method: request.method,
-        body: request.body ?? null,
+        method,
+        origin: url.origin,
+        path: url.pathname + url.search,
+        headers: completed(request.headers),
+        body: sent,
         headersTimeout: headersTimeoutMs,
         signal,
         onStart,
       };
-      const answer = agent.request(options);
+      const answer = this.#agent.request(options);
       // undici lets an aborted request wait for its connection. Here the abort takes effect at
       // once.
       const { statusCode, headers, body } = await abortable(answer, signal, dropBody);
-      if (agent === this.#proxies && statusCode === 407) {
-        dropBody({ body });
-        throw new NetworkError('proxy_failed', 'HTTP_407');
-      }
       return {
         status: statusCode,
         header: (name) => headers[name]?.toString(),
@@ -145,30 +140,6 @@ export class HttpPool {
     } finally {
       clearTimeout(timer);
     }
-  }
-
-  /** Routes a request. An http proxy receives the whole address as target; https requests use a tunnel. */
-  async #route({ url, headers: given }: HttpRequest) {
-    const has = (wanted: string) =>
-      Object.keys(given).some((name) => name.toLowerCase() === wanted);
-    const headers = {
-      // Without this header, the server may use any coding.
-      ...(!has('accept-encoding') && { 'accept-encoding': 'identity' }),
-      ...(!has('user-agent') && { 'user-agent': USER_AGENT }),
-      ...given,
-    };
-    const path = url.pathname + url.search;
-    const proxy = url.protocol === 'http:' ? this.#proxyFor(url) : undefined;
-    if (proxy === undefined) return { agent: this.#agent, origin: url.origin, path, headers };
-    return {
-      agent: this.#proxies,
-      origin: proxy.url.origin,
-      path: url.origin + path,
-      headers: { ...headers, host: url.host, ...proxyHeaders(proxy) },
-      // One name for all requests, because undici would open a new connection for each different
-      // name.
-      servername: proxy.url.hostname,
-    };
   }
 
   /** Ends every exchange in flight with an AbortError, and closes the connections. Idempotent. */
@@ -195,6 +166,17 @@ class WatchedAgent extends Agent {
     }
     return super.dispatch(options, handler);
   }
+}
+
+function completed(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const has = (wanted: string) =>
+    Object.keys(headers).some((name) => name.toLowerCase() === wanted);
+  return {
+    // Without this header, the server may use any coding.
+    ...(!has('accept-encoding') && { 'accept-encoding': 'identity' }),
+    ...(!has('user-agent') && { 'user-agent': USER_AGENT }),
+    ...headers,
+  };
 }
 
 function dropBody({ body }: { readonly body: Readable }): void {

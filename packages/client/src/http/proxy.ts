@@ -1,4 +1,4 @@
-/** Proxies for requests, configured in the environment: HTTPS_PROXY, HTTP_PROXY, NO_PROXY. */
+/** Proxy for https requests, configured in the environment: HTTPS_PROXY, NO_PROXY. */
 import { isIP } from 'node:net';
 import { err, ok, type Result } from '../base/result.ts';
 import { addressSet, contains, problemWithCidr } from './address-ranges.ts';
@@ -11,39 +11,28 @@ export interface ProxyServer {
   readonly credentials?: string | undefined;
 }
 
-/** Proxies for https addresses and for http addresses. */
-export interface ProxyRules {
-  readonly https?: ProxyServer | undefined;
-  readonly http?: ProxyServer | undefined;
-  /** Hosts to reach directly, in the notation of NO_PROXY. */
-  readonly noProxy: readonly string[];
-}
-
 /** Returns the proxy for an address, or undefined for a direct connection. */
 export type ProxyFor = (target: URL) => ProxyServer | undefined;
 
-type ProxyEnvironment = Readonly<Record<string, string | undefined>>;
+/** Proxy of a client that ignores the environment. */
+export const NO_PROXY: ProxyFor = () => undefined;
 
 /**
  * Reads the variables like curl and Go: lower-case names have precedence, and a proxy without a
- * scheme is an http proxy. HTTP_PROXY is ignored in a CGI process, where any client can set it with
- * a header.
+ * scheme is an http proxy. This machine and http addresses are never reached through a proxy.
  * @throws TypeError with the name of the variable, but never its value, which may contain a
  * password
  */
-export function proxyFromEnvironment(env: ProxyEnvironment): ProxyRules {
-  const read = (name: string): ProxyServer | undefined => {
-    const written = env[name.toLowerCase()] || env[name];
-    if (!written) return undefined;
-    const proxy = parseProxy(written);
-    if (!proxy.ok) throw new TypeError(`the environment variable ${name}: ${proxy.error}`);
-    return proxy.value;
-  };
-  return {
-    https: read('HTTPS_PROXY'),
-    http: env.REQUEST_METHOD === undefined ? read('HTTP_PROXY') : undefined,
-    noProxy: (env.no_proxy || env.NO_PROXY || '').split(/[\s,]+/).filter(Boolean),
-  };
+export function proxyFromEnvironment(env: Readonly<Record<string, string | undefined>>): ProxyFor {
+  const written = env.https_proxy || env.HTTPS_PROXY;
+  if (!written) return NO_PROXY;
+  const proxy = parseProxy(written);
+  if (!proxy.ok) throw new TypeError(`the environment variable HTTPS_PROXY: ${proxy.error}`);
+  const isDirect = exceptions((env.no_proxy || env.NO_PROXY || '').split(/[\s,]+/).filter(Boolean));
+  return (target) =>
+    target.protocol === 'https:' && !isLoopbackHost(target) && !isDirect(target)
+      ? proxy.value
+      : undefined;
 }
 
 /** Parses a proxy's address. The percent-encoded user and password become the credentials. */
@@ -65,15 +54,6 @@ function parseProxy(written: string): Result<ProxyServer> {
   } catch {
     return err('user and password must be escaped (%25 for %)');
   }
-}
-
-/** Returns a function that chooses the proxy. This machine is never reached through a proxy. */
-export function proxyChooser({ https, http, noProxy }: ProxyRules): ProxyFor {
-  const isDirect = exceptions(noProxy);
-  return (target) => {
-    const proxy = target.protocol === 'https:' ? https : http;
-    return proxy && !isLoopbackHost(target) && !isDirect(target) ? proxy : undefined;
-  };
 }
 
 /** Parses NO_PROXY: `example.com` and `.example.com` include subdomains, `*` is every host. IPs and ranges work too. */

@@ -121,7 +121,7 @@ const CODE_ADVICE: readonly (readonly [NetworkFailure, RegExp, string])[] = [
   [
     'proxy_failed',
     /./,
-    'check the proxy (HTTPS_PROXY, HTTP_PROXY), and whether NO_PROXY should name this host',
+    'check the proxy (HTTPS_PROXY), and whether NO_PROXY should name this host',
   ],
 ];
 

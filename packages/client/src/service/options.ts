@@ -4,7 +4,7 @@ import { type Clock, type Random, systemClock, systemRandom } from '../base/cloc
 import type { LookupAll } from '../http/dialer.ts';
 import type { ExtraHeaders } from '../http/extra-headers.ts';
 import type { HttpTimeouts } from '../http/http.ts';
-import type { ProxyRules } from '../http/proxy.ts';
+import type { ProxyFor } from '../http/proxy.ts';
 import type { TlsFiles } from '../http/tls-files.ts';
 import {
   hostOf,
@@ -139,8 +139,8 @@ export interface ContentReviewClientOptions extends Partial<Omit<ClientSettings,
   readonly allowPrivate?: readonly string[];
   /** Headers for every upload request, except after a redirect to another origin. */
   readonly uploadHeaders?: ExtraHeaders;
-  /** Proxies. Default: those in the environment. */
-  readonly proxy?: ProxyRules;
+  /** Chooses the proxy of an address. Default: the proxy in the environment. */
+  readonly proxy?: ProxyFor;
   readonly tls?: TlsFiles;
   /** Name lookup, for tests. */
   readonly lookup?: LookupAll;

@@ -1,12 +1,6 @@
 /** Servers with certificates, and a proxy, on 127.0.0.1; closed when the test ends. */
 import { readFileSync } from 'node:fs';
-import {
-  createServer as createHttpServer,
-  request as httpRequest,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import { createServer as createHttpServer, type IncomingMessage, type Server } from 'node:http';
 import { createServer, type Server as HttpsServer, type ServerOptions } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import path from 'node:path';
@@ -45,13 +39,12 @@ export interface ProxyRequest {
 }
 
 /**
- * Starts a proxy that resolves every name to this machine and records the requested targets. With a certificate it uses https.
+ * Starts a proxy that resolves every name to this machine and records the requested targets.
  * `refuse`: the status with which it responds to every request.
  */
 export async function proxyServer(
   t: TestContext,
   refuse: (request: ProxyRequest) => number | undefined = () => undefined,
-  own?: { readonly cert: string; readonly key: string },
 ) {
   const seen: ProxyRequest[] = [];
   const sockets = new Set<Socket>();
@@ -63,25 +56,7 @@ export async function proxyServer(
     seen.push(one);
     return one;
   };
-  const answer = (request: IncomingMessage, response: ServerResponse) => {
-    const status = refuse(note(request));
-    if (status !== undefined) {
-      response.writeHead(status).end('<html>the proxy says no</html>');
-      return;
-    }
-    const { port, pathname, search } = new URL(request.url ?? '');
-    const { 'proxy-authorization': _, ...headers } = request.headers;
-    const onward = httpRequest(
-      { host: '127.0.0.1', port, path: pathname + search, method: request.method, headers },
-      (answered) => {
-        response.writeHead(answered.statusCode ?? 0, answered.headers);
-        answered.pipe(response);
-      },
-    );
-    request.pipe(onward);
-  };
-  const server = own === undefined ? createHttpServer(answer) : createServer(own, answer);
-  server.on('tlsClientError', () => {});
+  const server = createHttpServer();
   server.on('connect', (request, socket: Socket, head) => {
     socket.on('error', () => {});
     const status = refuse(note(request));
@@ -109,7 +84,7 @@ export async function proxyServer(
   });
   const port = await listening(t, server);
   return {
-    url: own === undefined ? `http://127.0.0.1:${port}` : `https://localhost:${port}`,
+    url: `http://127.0.0.1:${port}`,
     seen,
   };
 }
