@@ -1,4 +1,4 @@
-/** Binary values as JSON: numbers with all their digits, dates and times in ISO 8601. */
+/** Binary values as JSON: numbers with all their digits, dates and times. */
 import { MalformedError } from '../../../packages/client/src/base/varint.ts';
 
 /** Returns a double as JSON. NaN and infinities become strings, as in Protobuf's JSON. */
@@ -42,23 +42,19 @@ export function decimalJson(bytes: Uint8Array, scale: number): string {
   return `${sign}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
 
-// Dates and times for all 64-bit values. JavaScript's Date ends in the year 275760.
+// Dates and times in ISO 8601, in the range of JavaScript's dates: the years -271821 to 275760.
 const DAY_SECONDS = 86_400;
-/** Number of days after which the calendar repeats: 400 years. */
-const ERA_DAYS = 146_097;
 
-/** Returns a date. @param day days since 1970-01-01 */
-export function dateText(day: number): string {
-  const eras = Math.floor(day / ERA_DAYS);
-  const date = new Date((day - eras * ERA_DAYS) * DAY_SECONDS * 1_000);
-  const year = yearText(date.getUTCFullYear() + 400 * eras);
-  return `${year}-${pad(date.getUTCMonth() + 1, 2)}-${pad(date.getUTCDate(), 2)}`;
+/** @throws MalformedError outside the range */
+function isoText(seconds: number): string {
+  const date = new Date(seconds * 1_000);
+  if (Number.isNaN(date.getTime())) throw new MalformedError('a date is out of range');
+  return date.toISOString();
 }
 
-/** Returns a year as in ISO 8601: four digits, or a sign and at least six digits outside 0 to 9999. */
-function yearText(year: number): string {
-  if (year >= 0 && year <= 9_999) return pad(year, 4);
-  return `${year < 0 ? '-' : '+'}${pad(Math.abs(year), 6)}`;
+/** Returns a date. @param day days since 1970-01-01 @throws MalformedError outside the range */
+export function dateText(day: number): string {
+  return isoText(day * DAY_SECONDS).split('T', 1)[0] as string;
 }
 
 /**
@@ -70,31 +66,19 @@ function yearText(year: number): string {
 export function timeOfDayText(units: number | bigint, digits: number): string {
   if (!(units >= 0 && units < DAY_SECONDS * 10 ** digits))
     throw new MalformedError('a time of day is out of range');
-  return timeText(Number(units), digits);
+  return timestampText(units, digits).slice(TIME_AT);
 }
 
-function timeText(units: number, digits: number): string {
-  const perSecond = 10 ** digits;
-  const seconds = Math.floor(units / perSecond);
-  const minutes = Math.floor(seconds / 60);
-  const hours = Math.floor(minutes / 60);
-  const clock = `${pad(hours, 2)}:${pad(minutes % 60, 2)}:${pad(seconds % 60, 2)}`;
-  return digits === 0 ? clock : `${clock}.${pad(units % perSecond, digits)}`;
-}
+const TIME_AT = '1970-01-01T'.length;
 
-/** @param units time since the epoch, in UTC or local time @param digits as for `timeOfDayText` */
+/**
+ * @param units time since the epoch, in UTC or local time
+ * @param digits as for `timeOfDayText`
+ * @throws MalformedError outside the range
+ */
 export function timestampText(units: number | bigint, digits: number): string {
-  if (typeof units === 'number') {
-    const perDay = DAY_SECONDS * 10 ** digits;
-    const day = Math.floor(units / perDay);
-    return `${dateText(day)}T${timeText(units - day * perDay, digits)}`;
-  }
-  const perDay = BigInt(DAY_SECONDS) * 10n ** BigInt(digits);
-  const total = BigInt(units);
-  const rest = ((total % perDay) + perDay) % perDay;
-  return `${dateText(Number((total - rest) / perDay))}T${timeText(Number(rest), digits)}`;
-}
-
-function pad(value: number, digits: number): string {
-  return String(value).padStart(digits, '0');
+  const perSecond = 10n ** BigInt(digits);
+  const rest = ((BigInt(units) % perSecond) + perSecond) % perSecond;
+  const seconds = isoText(Number((BigInt(units) - rest) / perSecond)).replace('.000Z', '');
+  return digits === 0 ? seconds : `${seconds}.${String(rest).padStart(digits, '0')}`;
 }
