@@ -1,25 +1,11 @@
 /** Integers of variable length: seven bits per byte, lowest bits first. Exact up to 2^53 - 1. */
 
-/** Number of bytes of the low half. Both halves fit into 32 bits, which avoids slow divisions of doubles. */
-const LOW_BYTES = 4;
-const LOW = 2 ** (7 * LOW_BYTES);
-
 /** Writes a non-negative integer at `start`. @returns the offset of the next byte */
 export function writeUnsigned(to: Buffer, value: number, start: number): number {
   let at = start;
   let rest = value;
-  if (value >= LOW) {
-    rest = Math.floor(value / LOW);
-    let low = value - rest * LOW;
-    for (let byte = 0; byte < LOW_BYTES; byte++) {
-      to[at++] = (low & 0x7f) | 0x80;
-      low >>= 7;
-    }
-  }
-  while (rest >= 0x80) {
-    to[at++] = (rest & 0x7f) | 0x80;
-    rest >>= 7;
-  }
+  // Division instead of a shift, because a number may exceed 32 bits.
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) to[at++] = (rest & 0x7f) | 0x80;
   to[at++] = rest;
   return at;
 }
@@ -57,13 +43,8 @@ export function writeVarint(to: Buffer, value: number, start: number): number {
 
 /** Returns the number of bytes that `writeVarint` writes. */
 export function varintSize(value: number): number {
-  let rest = zigzag(value);
   let size = 1;
-  if (rest >= LOW) {
-    rest = Math.floor(rest / LOW);
-    size += LOW_BYTES;
-  }
-  for (; rest >= 0x80; rest >>= 7) size++;
+  for (let rest = zigzag(value); rest >= 0x80; rest = Math.floor(rest / 0x80)) size++;
   return size;
 }
 
