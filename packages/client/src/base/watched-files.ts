@@ -1,6 +1,6 @@
 import { readFileSync, type Stats, statSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { settledWithin } from './abortable.ts';
 
 const MAX_BYTES = 1024 * 1024;
 /** Maximum wait in ms for a file system that hangs, if there is an earlier value to use. */
@@ -19,7 +19,7 @@ export class WatchedFiles<T> {
   readonly #make: (textOf: TextOf, extra: string) => T;
   readonly #onFailure: (error: Error) => void;
   #made: { readonly value: T; readonly version: string } | undefined;
-  #reading: { readonly done: Promise<void>; readonly sinceMs: number } | undefined;
+  #reading: Promise<void> | undefined;
 
   /**
    * @param make makes the value; throws if the files yield no usable value
@@ -55,18 +55,9 @@ export class WatchedFiles<T> {
    * there is no value yet
    */
   async current(extra = ''): Promise<T> {
-    this.#reading ??= { done: this.#read(extra), sinceMs: performance.now() };
-    const { done, sinceMs } = this.#reading;
-    if (this.#made === undefined) await done;
-    // All callers share one read and its deadline, so they wait only once for a read that hangs.
-    const restMs = sinceMs + MAX_READ_MS - performance.now();
-    if (restMs > 0) {
-      const timer = new AbortController();
-      const { signal } = timer;
-      const late = sleep(restMs, undefined, { signal, ref: false }).catch(() => undefined);
-      await Promise.race([done, late]);
-      timer.abort();
-    }
+    this.#reading ??= this.#read(extra);
+    if (this.#made === undefined) await this.#reading;
+    else await settledWithin(this.#reading, MAX_READ_MS);
     return this.#made?.value as T;
   }
 
