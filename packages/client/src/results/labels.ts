@@ -1,7 +1,7 @@
 /**
  * Reader of the Labels column. The API does not define the form of a cell, so all likely forms are
- * accepted: a JSON array of label objects or names, a single object or name, an object that maps
- * names to true or false, delimited names, or nothing.
+ * accepted: a JSON array of label objects or names, a single object or name, delimited names, or
+ * nothing.
  */
 import {
   isJsonContainer,
@@ -59,8 +59,7 @@ export function readLabels(cell: string): LabelCell {
   // Common case: copies the text, so that numbers need not be parsed and written again.
   if (Array.isArray(value) && value.every(isComplete)) return { json: text, raw: undefined };
   const exact = parseKeepingDigits(text);
-  const choice = choiceIn(exact);
-  const labels = (choice ?? (Array.isArray(exact) ? exact : [exact])).map((entry: unknown) =>
+  const labels = (Array.isArray(exact) ? exact : [exact]).map((entry: unknown) =>
     typeof entry === 'string' ? { name: entry } : entry,
   );
   if (labels.length > MAX_LABELS || !labels.every(isReadable)) return unread;
@@ -83,15 +82,6 @@ function isComplete(value: unknown): boolean {
   return (
     isNamed(value) && typeof value.applied === 'boolean' && typeof value.explanation === 'string'
   );
-}
-
-/** Returns the labels of an object such as `{"money": true, "shouting": false}`, or undefined for other values. */
-function choiceIn(value: unknown): NamedLabel[] | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-  const labels = Object.entries(value).map(([name, applied]) => ({ name, applied }));
-  return labels.length > 0 && labels.every(({ applied }) => typeof applied === 'boolean')
-    ? labels
-    : undefined;
 }
 
 /** Completes a label. A label without `applied` applies. */

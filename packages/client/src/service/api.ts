@@ -111,7 +111,7 @@ export class Api {
     resends: number,
     signal: AbortSignal,
   ): Promise<ServiceAttempt<T>> {
-    const { observer, clock } = this.#context;
+    const { observer } = this.#context;
     const key = await this.#currentKey(operation, shownAddress(url), signal);
     let isSent = false;
     let isClear = false;
@@ -137,7 +137,7 @@ export class Api {
         if (isSuccess(answer)) return ok(parsed(await answer.text(), read));
         // For a create, the message is safe to show: no content has been sent that it could quote.
         const shown = create === undefined ? 'code' : 'message';
-        return err(apiProblem(answer, await errorText(answer), shown, key, clock.now()));
+        return err(apiProblem(answer, await errorText(answer), shown, key));
       });
       isClear = result.ok || CLEAR_REASON.test(result.error.reason);
       return result;
