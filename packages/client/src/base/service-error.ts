@@ -31,8 +31,6 @@ export class ServiceError extends Error {
   readonly retryAfterMs: number | undefined;
   /** True for an upload whose response was lost, so that the file may have arrived. */
   readonly mayHaveArrived: boolean;
-  /** True for a download that would fail in the same way if repeated. */
-  readonly sameAgain: boolean;
   constructor(
     failure: ServiceFailure,
     message: string,
@@ -41,7 +39,6 @@ export class ServiceError extends Error {
       status?: number | undefined;
       retryAfterMs?: number | undefined;
       mayHaveArrived?: boolean | undefined;
-      sameAgain?: boolean | undefined;
       cause?: unknown;
     },
   ) {
@@ -51,7 +48,6 @@ export class ServiceError extends Error {
     this.status = details.status;
     this.retryAfterMs = details.retryAfterMs;
     this.mayHaveArrived = details.mayHaveArrived ?? false;
-    this.sameAgain = details.sameAgain ?? false;
   }
 
   /** Returns a copy of this error with another message. */

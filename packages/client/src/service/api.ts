@@ -1,7 +1,6 @@
 /** Calls to baseUrl: API key, exchange, interpretation of the response, retries. */
 import { constants } from 'node:os';
 import { abortable } from '../base/abortable.ts';
-import { isDeeperThan } from '../base/json/json-values.ts';
 import { tryParseJson } from '../base/json/parse-json.ts';
 import { err, ok } from '../base/result.ts';
 import type { ServiceError } from '../base/service-error.ts';
@@ -13,8 +12,6 @@ import { apiProblem, type ServiceAttempt, serviceError } from './error-classific
 import type { CallOptions, ServiceContext } from './options.ts';
 import { errorText, exchange, isSuccess, withRetry } from './request.ts';
 
-/** Maximum nesting of a response. The metadata of content events has at most 64 levels. */
-const MAX_DEPTH = 100;
 /**
  * Failure reasons that show whether a create had an effect: a response of the service itself, or a
  * proxy that did not forward the request. If a gateway lost the response, the effect is unknown.
@@ -184,9 +181,6 @@ function parsed<T>(text: string, read: AnswerReader<T>): T {
         ? 'the body begins with a byte order mark, which JSON does not allow'
         : 'the body is not JSON, or exceeds the limits of depth and size',
     );
-  }
-  if (isDeeperThan(json, MAX_DEPTH)) {
-    throw new ProtocolViolation(`the body is nested deeper than ${MAX_DEPTH} levels`);
   }
   return read(json, text);
 }

@@ -39,8 +39,6 @@ export interface ServiceProblem {
   readonly advice?: string | undefined;
   /** For uploads: true if an attempt whose response was lost may have delivered the file. */
   readonly mayHaveArrived?: boolean;
-  /** For downloads: true if another attempt would have the same result. */
-  readonly sameAgain?: boolean;
 }
 
 /** Result of one attempt at an operation. `address` is the host and path to show. */
@@ -147,7 +145,6 @@ export function networkProblem({ failure: reason, code }: NetworkError): Service
 export function downloadProblem(error: NetworkError, status: number): ServiceProblem {
   const { failure: reason, code } = error;
   const problem = { ...networkProblem(error), status };
-  if (reason === 'blocked') return { ...problem, sameAgain: true };
   if (reason === 'reset') {
     const what = `was cut off: the file ended too early (${code})`;
     const advice = 'download it again; the bytes read so far are valid';
@@ -155,12 +152,7 @@ export function downloadProblem(error: NetworkError, status: number): ServicePro
   }
   if (reason !== 'bad_answer') return problem;
   const what = `sent a file that cannot be decoded (${code})`;
-  return {
-    ...problem,
-    what,
-    advice: 'check how the storage compresses its files',
-    sameAgain: true,
-  };
+  return { ...problem, what, advice: 'check how the storage compresses its files' };
 }
 
 function failureOfStatus(status: number): ServiceFailure {

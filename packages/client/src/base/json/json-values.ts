@@ -1,4 +1,4 @@
-/** Helpers for JSON values: objects, nesting depth, and members with special names. */
+/** Helpers for JSON values: objects, and members with special names. */
 
 /** Returns true if a value is a JSON object (neither an array nor null). */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -7,17 +7,6 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 
 /** Maximum nesting of metadata. Serialising a deeper value needs a deep stack, here and in consumers of decisions. */
 export const MAX_DEPTH = 64;
-
-/** Returns true if a JSON value has more than `levels` levels of arrays and objects. Recurses no deeper than that. */
-export function isDeeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if (levels === 0) return true;
-  if (Array.isArray(value)) return value.some((member) => isDeeperThan(member, levels - 1));
-  // Parsed values inherit nothing enumerable, and `Object.values` would allocate a list per record.
-  for (const name in value)
-    if (isDeeperThan((value as Readonly<Record<string, unknown>>)[name], levels - 1)) return true;
-  return false;
-}
 
 /**
  * Names that look like array indexes. V8 stores them in an array with room for all smaller indexes,
