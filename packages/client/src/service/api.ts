@@ -108,7 +108,7 @@ export class Api {
     resends: number,
     signal: AbortSignal,
   ): Promise<ServiceAttempt<T>> {
-    const { observer } = this.#context;
+    const { observer, clock } = this.#context;
     const key = await this.#currentKey(operation, shownAddress(url), signal);
     let isSent = false;
     let isClear = false;
@@ -134,7 +134,7 @@ export class Api {
         if (isSuccess(answer)) return ok(parsed(await answer.text(), read));
         // For a create, the message is safe to show: no content has been sent that it could quote.
         const shown = create === undefined ? 'code' : 'message';
-        return err(apiProblem(answer, await errorText(answer), shown, key));
+        return err(apiProblem(answer, await errorText(answer), shown, key, clock.now()));
       });
       isClear = result.ok || CLEAR_REASON.test(result.error.reason);
       return result;

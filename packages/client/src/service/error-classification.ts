@@ -18,12 +18,13 @@ const LONGEST_MS = 86_400_000;
 /**
  * Returns the wait of a Retry-After header (seconds or an HTTP date) in ms, or undefined if it is
  * absent or invalid. Fractions of seconds are not in the standard, but some services send them.
+ * @param nowMs time of the response, by the sender's clock if known
  */
-export function parseRetryAfterMs(header: string | undefined): number | undefined {
+export function parseRetryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? '';
   const isNumber = /^\d{1,9}(\.\d{1,9})?$/.test(text);
   if (!isNumber && !/^[A-Za-z]{3}/.test(text)) return undefined;
-  const waitMs = isNumber ? Math.ceil(Number(text) * 1000) : Date.parse(text) - Date.now();
+  const waitMs = isNumber ? Math.ceil(Number(text) * 1000) : Date.parse(text) - nowMs;
   return Number.isNaN(waitMs) ? undefined : Math.min(LONGEST_MS, Math.max(0, waitMs));
 }
 
@@ -163,14 +164,20 @@ function failureOfStatus(status: number): ServiceFailure {
   return status >= 400 ? 'rejected' : 'protocol';
 }
 
-function statusProblem(answer: HttpAnswer, words: string): ServiceProblem {
+/** Returns the time of a response by the sender's clock, from its Date header. */
+function sentMs(answer: HttpAnswer): number | undefined {
+  const ms = Date.parse(answer.header('date') ?? '');
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+function statusProblem(answer: HttpAnswer, words: string, nowMs: number): ServiceProblem {
   const { status } = answer;
   return {
     failure: failureOfStatus(status),
     what: `responded with ${status}${words}`,
     reason: String(status),
     status,
-    retryAfterMs: parseRetryAfterMs(answer.header('retry-after')),
+    retryAfterMs: parseRetryAfterMs(answer.header('retry-after'), sentMs(answer) ?? nowMs),
   };
 }
 
@@ -186,13 +193,14 @@ export function apiProblem(
   text: string,
   shown: 'message' | 'code',
   secret: string,
+  nowMs: number,
 ): ServiceProblem {
   const found = wordsOf(answer.header('content-type') ?? '', text);
   const code = found.code && scrub(found.code, [secret]);
   const isShown = shown === 'message' && found.message !== found.code;
   const message = isShown && found.message && scrub(found.message, [secret]);
   const words = `${code ? ` ${code}` : ''}${message ? ` "${message}"` : ''}`;
-  const problem = statusProblem(answer, words);
+  const problem = statusProblem(answer, words, nowMs);
   if (answer.status < 300 || answer.status >= 400) return problem;
   const target = parseWebAddress(answer.header('location') ?? '');
   const to = target ? ` (this one leads to ${scrub(target.origin, [secret])})` : '';
@@ -240,10 +248,10 @@ const STORAGE_CODES = new Set(
 const TRANSIENT_CODES = /^(RequestTimeout|SlowDown|ServerBusy|ServiceUnavailable|TooManyRequests)$/;
 
 /** Returns the meaning of an unsuccessful response from the storage. Its XML is never shown. */
-export function storageProblem(answer: HttpAnswer, xml: string): ServiceProblem {
+export function storageProblem(answer: HttpAnswer, xml: string, nowMs: number): ServiceProblem {
   const found = element(xml, 'Code');
   const code = STORAGE_CODES.has(found) ? found : '';
-  const problem = statusProblem(answer, code && ` ${code}`);
+  const problem = statusProblem(answer, code && ` ${code}`, nowMs);
   // Both an expired address and a wrong signature are 403. The XML distinguishes them.
   const isExpired = answer.status === 403 && /request has expired/i.test(element(xml, 'Message'));
   if (code === 'ExpiredToken' || isExpired) return { ...problem, failure: 'expired' };

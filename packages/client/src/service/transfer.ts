@@ -276,7 +276,7 @@ export class Transfer {
     if (isSuccess(answer)) return ok(answer);
     const text = await errorText(answer);
     const { status } = answer;
-    if (!isRedirect(status)) return err(storageProblem(answer, text));
+    if (!isRedirect(status)) return err(storageProblem(answer, text, this.#context.clock.now()));
     if (redirects >= MAX_REDIRECTS) {
       return err(refused(`redirects more than ${MAX_REDIRECTS} times`, status));
     }
