@@ -32,7 +32,6 @@ import { registryProblem, schemaRegistry } from '../schema-registry.ts';
 import { toolService } from '../service-client.ts';
 import { requestUnknown } from '../service-probe.ts';
 import { inspectedPipeline } from './inspect.ts';
-import { unconnectedKind } from './sample.ts';
 import { SILENT_LOGGER, withClients } from './tool-clients.ts';
 
 // Checks of the doctor that use the schema registry.
@@ -100,7 +99,7 @@ async function sourceSchema(
   if (latest === undefined)
     return warning(
       `the registry has no subject ${subject}: producers use another name, or have not written anything yet`,
-      'no action is needed if the newest records can be read',
+      'no action is needed if that is intended',
     );
   const found = `version ${latest.version} of subject ${subject} is of type ${latest.type}`;
   const remedy = `set source.format to the format of the producers, or make them write ${type}`;
@@ -174,7 +173,6 @@ function withParts<T>(
           signal,
           notice: () => {},
         },
-        decoder: unconnectedKind(pipeline, eventFormat(pipeline.source.format, registry)),
         registryChecks: registry ? registryChecks(pipeline, registry) : [],
       })),
     };

@@ -20,7 +20,7 @@ export function doctorCommand(program: Command, io: Io): void {
   )
     .summary('check everything to which a configuration refers')
     .description(
-      'Inspects Kafka, the service, the schema registry, topics and permissions, and decodes the newest records. Prints a line for each check, with the remedy if it failed. Changes nothing.',
+      'Inspects Kafka, the service, the schema registry, topics and permissions. Prints a line for each check, with the remedy if it failed. Changes nothing.',
     )
     .addHelpText(
       'after',

@@ -2,10 +2,12 @@
 
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
-import type { PipelineKind } from '../../core/ports/pipeline-kind.ts';
 import type { ClusterInspector } from '../../kafka/admin/admin.ts';
 import type { PipelineOptions } from '../../pipeline/context/options.ts';
 import type { Inspection } from '../inspect/context.ts';
+
+/** Name of the check on which all checks with `needsKafka` depend. */
+export const KAFKA_CONNECT = 'kafka.connect';
 
 export type CheckStatus = 'ok' | 'warning' | 'failed' | 'skipped';
 
@@ -24,11 +26,8 @@ export interface DoctorCheck {
   readonly pipeline?: string | undefined;
   /** Subject of the check, such as `topic content-events`. */
   readonly about: string;
-  /**
-   * Names of earlier checks, of the same pipeline or of the whole configuration. This check is
-   * skipped unless all of them ended as `ok` or `warning`.
-   */
-  readonly needs?: readonly string[];
+  /** True if the check is skipped unless Kafka can be reached (`kafka.connect`). */
+  readonly needsKafka?: true;
   /** A rejection counts as a failed check. */
   run(signal: AbortSignal): Promise<Diagnosis>;
 }
@@ -103,8 +102,6 @@ export interface PipelineParts {
   readonly name: string;
   readonly engine: PipelineOptions;
   readonly inspection: Inspection;
-  /** Decodes records. It never calls the service. */
-  readonly decoder: PipelineKind;
   /** Checks of the schemas of source and output in a registry. */
   readonly registryChecks: readonly DoctorCheck[];
 }
@@ -129,30 +126,16 @@ export async function runChecks(
   report: (result: CheckReport) => void,
 ): Promise<CheckReport[]> {
   const reports: CheckReport[] = [];
+  let skipped: Diagnosis | undefined;
   for (const check of checks) {
-    const diagnosis = blocked(check, reports) ?? (await tried(check, clock, signal));
+    const diagnosis = (check.needsKafka && skipped) ?? (await tried(check, clock, signal));
+    if (check.name === KAFKA_CONNECT && diagnosis.status === 'failed')
+      skipped = { status: 'skipped', found: `not tried, because ${titleOf(check)} failed` };
     const result = { check, ...diagnosis };
     reports.push(result);
     report(result);
   }
   return reports;
-}
-
-function blocked(
-  { needs = [], pipeline }: DoctorCheck,
-  reports: readonly CheckReport[],
-): Diagnosis | undefined {
-  const blocker = reports.find(
-    ({ check, status }) =>
-      (status === 'failed' || status === 'skipped') &&
-      needs.includes(check.name) &&
-      (check.pipeline === undefined || check.pipeline === pipeline),
-  );
-  if (blocker === undefined) return undefined;
-  // A skipped check already contains the first cause.
-  const { check, status, found } = blocker;
-  if (status === 'skipped') return { status, found };
-  return { status: 'skipped', found: `not tried, because ${titleOf(check)} failed` };
 }
 
 /** Returns the subject of a check for output, with its pipeline. */

@@ -22,7 +22,7 @@ export function topicChecks(pipeline: PipelineParts): DoctorCheck[] {
     if (role === 'journal') return [];
     const run = () => topicDiagnosis(pipeline, role, topic);
     const about = `${role} topic ${topic}`;
-    return [{ name: NAMES[role], about, needs: ['kafka.connect'], run }];
+    return [{ name: NAMES[role], about, needsKafka: true, run }];
   });
 }
 

@@ -81,7 +81,6 @@ test('before the first start all checks pass, and the journal is not created', a
     lines.get('journal')?.found ?? '',
     /^does not exist yet: the first start creates it, with 2 shards$/,
   );
-  assert.equal(lines.get('source.records')?.found, '20 of 20 would be reviewed');
   const { topics } = await (await kafka.admin()).fetchTopicMetadata();
   assert.ok(!topics.some(({ name }) => name === stack.topics.journal));
 });
@@ -146,5 +145,5 @@ test('an unreachable Kafka is reported in one line, and the service is still che
   );
   assert.match(out, /^✓ service http\S+, request for an unknown batch: responded with 404/m);
   assert.match(out, /^- reviews: source topic \S+: not tried, because kafka\.brokers .* failed$/m);
-  assert.match(out, /^10 checks: \d+ passed, \d+ warnings?, 1 failed, 8 skipped\.$/m);
+  assert.match(out, /^9 checks: \d+ passed, \d+ warnings?, 1 failed, 7 skipped\.$/m);
 });

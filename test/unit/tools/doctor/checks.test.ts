@@ -9,14 +9,7 @@ import {
 } from '../../../../src/core/journal/journal-records.ts';
 import { commitMetadata } from '../../../../src/core/journal/shard-state.ts';
 import { OffsetSet } from '../../../../src/core/offset-set.ts';
-import type { DeadLetterReason } from '../../../../src/core/outcome/dead-letter-reason.ts';
-import type { Decoded } from '../../../../src/core/record.ts';
 import { FakeWorld, NOW_MS } from './world.ts';
-
-const item = { item: { type: 'comment' } } as unknown as Decoded;
-const poison = (reason: DeadLetterReason): Decoded => ({ poison: { reason, message: 'm' } });
-const sampled = (...decoded: Decoded[]) =>
-  decoded.map((one) => ({ timestampMs: NOW_MS, decoded: one }));
 
 /** Adds a journal of this pipeline that has read up to `watermark`. */
 function withJournal(world: FakeWorld, watermark: number, group = 'reviewers'): FakeWorld {
@@ -53,18 +46,8 @@ function withCommand(world: FakeWorld, hold: Partial<Hold>): FakeWorld {
 
 test('a correct setup has no problems, and nothing is created', async () => {
   const world = new FakeWorld();
-  world.records = sampled(item, item);
   assert.deepEqual(await world.wrong(), []);
   assert.deepEqual(world.tried, ['create journal 1', 'try journal-doctor']);
-});
-
-test('only records of the sample are decoded and judged, and a sample without records is no problem', async () => {
-  const outside = { skip: 'sample' };
-  for (const records of [sampled(outside, outside), sampled(outside, item, outside)]) {
-    const world = new FakeWorld();
-    world.records = records;
-    assert.deepEqual(await world.wrong(), []);
-  }
 });
 
 const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly RegExp[]])[] = [
@@ -136,6 +119,13 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
     ],
   ],
   [
+    'the journal was emptied',
+    (world) => {
+      withJournal(world, 1).journal = [];
+    },
+    [/^journal failed: group .* committed offsets of partition 0 .* "journal" is empty\. /],
+  ],
+  [
     'the journal belongs to another pipeline',
     (world) => withJournal(world, 1, 'others'),
     [
@@ -168,50 +158,6 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
     'the pipeline is paused',
     (world) => withCommand(world, { state: 'paused', by: 'ann' }),
     [/^journal warning: the pipeline is paused and reads nothing new, by command of ann -> /],
-  ],
-  [
-    'the group was reset',
-    (world) => {
-      withJournal(world, 2).committed = new Map([[0, { offset: 1, metadata: '' }]]);
-    },
-    [/^journal warning: partition 0: offset 1 was set externally: .* not at 2 -> /],
-  ],
-  [
-    'the source was recreated',
-    (world) => withJournal(world, 9),
-    [/^journal failed: partition 0 ends at offset 3, but was read up to 9/],
-  ],
-  [
-    'records were removed before they were read',
-    (world) => Object.assign(withJournal(world, 1), { range: { start: 2, end: 3 } }),
-    [/^journal warning: partition 0: offsets 1 to 1 were removed/],
-  ],
-  [
-    'some records would become dead letters',
-    (world) =>
-      Object.assign(world, {
-        records: sampled(item, poison('no_type'), poison('no_type'), { skip: 'filtered' }),
-      }),
-    [
-      /^source\.records warning: 1 of 4 would be reviewed, 1 skipped \(1 filtered\), 2 dead letters \(2 no_type\) -> /,
-    ],
-  ],
-  [
-    'all records would become dead letters',
-    (world) => Object.assign(world, { records: sampled(poison('not_json'), poison('no_type')) }),
-    [
-      /^source\.records failed: 0 of 2 would be reviewed, 2 dead letters \(1 not_json, 1 no_type\) -> /,
-    ],
-  ],
-  [
-    'all records of the sample would become dead letters',
-    (world) => Object.assign(world, { records: sampled({ skip: 'sample' }, poison('not_json')) }),
-    [/^source\.records failed: 0 of 1 would be reviewed, 1 dead letter \(1 not_json\) -> /],
-  ],
-  [
-    'the filter excludes all records',
-    (world) => Object.assign(world, { records: sampled({ skip: 'filtered' }) }),
-    [/^source\.records warning: 0 of 1 .* -> check source\.filter/],
   ],
   [
     'the API key is rejected',

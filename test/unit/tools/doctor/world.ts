@@ -9,8 +9,7 @@ import type {
   TopicDescription,
   TopicScan,
 } from '../../../../src/core/ports/kafka.ts';
-import type { PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
-import type { Decoded, SourceRecord } from '../../../../src/core/record.ts';
+import type { SourceRecord } from '../../../../src/core/record.ts';
 import type { ClusterInspector, GroupDescription } from '../../../../src/kafka/admin/admin.ts';
 import {
   type CheckReport,
@@ -56,9 +55,7 @@ export class FakeWorld {
   };
   groupRefusal: Error | undefined;
   committed = new Map<number, CommittedOffset>();
-  range = { start: 0, end: 3 };
   journal: { key: string; value: string }[] = [];
-  records: { timestampMs: number; decoded: Decoded }[] = [];
   answer: ServiceFailure | undefined = 'not_found';
   readonly tried: string[] = [];
   mayCreate = false;
@@ -139,7 +136,6 @@ export class FakeWorld {
             signal: new AbortController().signal,
             notice: () => {},
           },
-          decoder: this.#decoder(),
           registryChecks: [],
         },
       ],
@@ -184,7 +180,7 @@ export class FakeWorld {
         this.settings.set(topic, Object.fromEntries(settings));
       },
       ranges: never,
-      ends: never,
+      ends: async () => new Map([[0, this.journal.length]]),
       committed: async () => this.committed,
       silentMs: () => 0,
       close: async () => {},
@@ -192,46 +188,25 @@ export class FakeWorld {
   }
 
   #scan(): TopicScan {
-    const boundsOf = (topic: string) => {
-      const { start, end } = this.range;
-      const length = topic === 'journal' ? this.journal.length : this.records.length;
-      // If there are no records to decode, the source only has offsets.
-      return topic === 'journal' || length > 0
-        ? { start: 0, stable: length, end: length }
-        : { start, stable: start, end };
-    };
+    const { length } = this.journal;
     return {
-      bounds: async (topic) => new Map([[0, boundsOf(topic)]]),
+      bounds: async () => new Map([[0, { start: 0, stable: length, end: length }]]),
       firstAt: async () => new Map(),
-      read: async (topic, { from, until }, onPiece) => {
-        const records = Array.from({ length: until - from }, (_, n): SourceRecord => {
-          const written = topic === 'journal' ? this.journal[from + n] : undefined;
-          return {
+      read: async (_topic, { from, until }, onPiece) => {
+        const records = this.journal.slice(from, until).map(
+          ({ key, value }, n): SourceRecord => ({
             partition: 0,
             offset: from + n,
-            timestampMs: this.records[from + n]?.timestampMs ?? 0,
-            key: Buffer.from(written?.key ?? 'k'),
-            value: Buffer.from(written?.value ?? 'v'),
+            timestampMs: 0,
+            key: Buffer.from(key),
+            value: Buffer.from(value),
             headers: [],
-          };
-        });
+          }),
+        );
         await onPiece({ records, unreadable: undefined, nextOffset: until });
       },
       members: async () => this.group.members.length,
       close: async () => {},
     };
-  }
-
-  #decoder(): PipelineKind {
-    const decode = ({ offset }: SourceRecord) =>
-      this.records[offset]?.decoded ?? { skip: 'filtered' };
-    const isOutsideSample = (record: SourceRecord) => {
-      const decoded = decode(record);
-      return 'skip' in decoded && decoded.skip === 'sample';
-    };
-    const prepare = async (records: readonly SourceRecord[]) => {
-      if (records.some(isOutsideSample)) throw new Error('a record outside the sample');
-    };
-    return { name: 'review', decode, isOutsideSample, prepare } as unknown as PipelineKind;
   }
 }
