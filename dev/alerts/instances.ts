@@ -19,13 +19,13 @@ export const instances: Group = {
       // Uses `up` only for targets that exposed a connector's metrics within the last day.
       expr: expr`
         min by (namespace, job, instance, condition) (content_review_ready) == 0
-        or max by (namespace, job, instance) (content_review_loops{state="stuck"}) > 0
+        or max by (namespace, job, instance) (content_review_transactions_stuck) > 0
         or up == 0 and on (job, instance) last_over_time(content_review_build_info[1d])`,
       for: '10m',
       summary:
         '{{ $labels.instance }} {{ with $labels.condition }}is not ready: {{ . }}{{ else }}does not respond, or is stuck{{ end }}',
       description:
-        'For ten minutes a condition of /readyz has been unmet, a loop has been stuck, or the process could not be scraped.',
+        'For ten minutes a condition of /readyz has been unmet, a transaction has been stuck, or the process could not be scraped.',
     },
     {
       name: 'ContentReviewKafkaCertificateExpires',

@@ -393,11 +393,11 @@ const node: Row = {
       ],
     },
     {
-      title: 'Loops and conditions',
-      about: 'Engine loops by state (/livez names stuck ones), and unmet conditions of /readyz.',
+      title: 'Stuck transactions and conditions',
+      about: 'Stuck transactions (/livez names their shards), and unmet conditions of /readyz.',
       unit: 'short',
       lines: [
-        ['{{state}}', gauge('loops', 'state')],
+        ['stuck', gauge('transactions_stuck', '')],
         ['not ready: {{condition}}', orZero(`count by (condition) (${series('ready')} == 0)`)],
       ],
     },

@@ -36,7 +36,6 @@ type RunOutcome = 'ok' | 'failure' | 'unreachable' | 'refused';
  * several times the size of live data, but the memory budget covers the whole process (ADR 0026).
  */
 const HEAP_GROWTH = '--heap-growing-percent=80';
-const STUCK_AFTER_MS = 60_000;
 /** Number of heartbeats per session timeout. Several may be lost before the group reassigns the shards. */
 const HEARTBEATS = 10;
 /**
@@ -69,7 +68,7 @@ export async function runConnector(
   });
   for (const [option, secret] of secretsIn(config))
     secret.onReload(() => logger.info({ option }, 'secret reloaded'));
-  const health = new Health({ stuckAfterMs: STUCK_AFTER_MS });
+  const health = new Health();
   let services: ReadonlyMap<string, ConnectorService>;
   try {
     services = connectorServices(config, metrics, health, logger);

@@ -1,9 +1,9 @@
 /**
- * Health of the process (I8): its loops for liveness, its conditions for readiness.
+ * Health of the process (I8): overdue Kafka transactions for liveness, its conditions for readiness.
  *
- * Liveness depends only on the loops. A loop that reports a wait for the broker or the service is
- * alive however long it waits, because a restart would not help. A loop that has neither made
- * progress nor reported a wait is stuck.
+ * Waits for the broker or the service never affect liveness, because a restart would not help. A
+ * transaction that gets no response for far longer than its own timeouts blocks its shard
+ * permanently, and only a restart ends it.
  */
 import type { HealthReporter, Metrics } from '../core/ports/telemetry.ts';
 
@@ -13,49 +13,26 @@ interface ConditionReport {
   readonly reason?: string;
 }
 
-interface HealthOptions {
-  /** Time in ms without a report after which a loop is stuck. */
-  readonly stuckAfterMs: number;
-  /** Returns the time in ms (monotonic clock). Default: `performance.now`. */
-  readonly now?: () => number;
-}
-
-interface Loop {
+interface PendingTransaction {
+  readonly shard: string;
   readonly sinceMs: number;
-  readonly reason?: string;
-  /** Maximum duration of the wait in ms. */
   readonly atMostMs: number;
 }
 
 export class Health implements HealthReporter {
-  readonly #stuckAfterMs: number;
   readonly #now: () => number;
-  readonly #loops = new Map<string, Loop>();
+  readonly #transactions = new Set<PendingTransaction>();
   readonly #conditions = new Map<string, ConditionReport>();
 
-  constructor({ stuckAfterMs, now = () => performance.now() }: HealthOptions) {
-    this.#stuckAfterMs = stuckAfterMs;
+  /** @param now returns the time in ms (monotonic clock) */
+  constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
-  beat(name: string): void {
-    this.#loops.set(name, { sinceMs: this.#now(), atMostMs: 0 });
-  }
-
-  /**
-   * Reports that a loop waits for something external. If `atMostMs` is given, the loop is stuck
-   * once it has not reported for `atMostMs` plus the threshold.
-   */
-  waiting(name: string, reason: string, atMostMs = Infinity): void {
-    const loop = this.#loops.get(name);
-    // A wait without a limit that is reported again keeps its start, so that /livez shows its whole duration.
-    const isUnbounded = atMostMs === Infinity && loop?.atMostMs === atMostMs;
-    if (isUnbounded && loop.reason === reason) return;
-    this.#loops.set(name, { sinceMs: this.#now(), reason, atMostMs });
-  }
-
-  ended(name: string): void {
-    this.#loops.delete(name);
+  transaction(shard: string, atMostMs: number): () => void {
+    const pending = { shard, sinceMs: this.#now(), atMostMs };
+    this.#transactions.add(pending);
+    return () => this.#transactions.delete(pending);
   }
 
   ready(name: string): void {
@@ -67,16 +44,13 @@ export class Health implements HealthReporter {
     this.#conditions.set(name, { name, ready: false, reason });
   }
 
+  /** Returns the shards whose transaction is overdue, and its duration so far in seconds. */
   liveness() {
     const now = this.#now();
-    const loops = [...this.#loops].map(([name, { sinceMs, atMostMs, ...wait }]) => {
-      const silentMs = now - sinceMs;
-      const isStuck = silentMs > this.#stuckAfterMs + atMostMs;
-      const state = isStuck ? 'stuck' : 'reason' in wait ? 'waiting' : 'running';
-      // Seconds since the loop's last progress, or since its wait began.
-      return { name, state, seconds: Math.round(silentMs) / 1_000, ...wait };
-    });
-    return { ok: loops.every(({ state }) => state !== 'stuck'), loops };
+    const stuck = [...this.#transactions]
+      .filter(({ sinceMs, atMostMs }) => now - sinceMs > atMostMs)
+      .map(({ shard, sinceMs }) => ({ shard, seconds: Math.round((now - sinceMs) / 1_000) }));
+    return { ok: stuck.length === 0, stuck };
   }
 
   /** Ready once at least one condition has been reported and all of them are met. */
@@ -85,11 +59,9 @@ export class Health implements HealthReporter {
     return { ok: conditions.length > 0 && conditions.every(({ ready }) => ready), conditions };
   }
 
-  /** Sets the gauges `loops` and `ready`. Must be called before each scrape. */
+  /** Sets the gauges `transactions_stuck` and `ready`. Must be called before each scrape. */
   publish(metrics: Metrics): void {
-    const { loops } = this.liveness();
-    for (const state of ['running', 'waiting', 'stuck'])
-      metrics.set('loops', { state }, loops.filter((loop) => loop.state === state).length);
+    metrics.set('transactions_stuck', {}, this.liveness().stuck.length);
     for (const { name, ready } of this.#conditions.values())
       metrics.set('ready', { condition: name }, ready ? 1 : 0);
   }

@@ -151,8 +151,8 @@ async function answer(
   if (page !== undefined) return page;
 
   if (path === '/livez') {
-    const { ok, loops } = health.liveness();
-    return json(ok ? 200 : 503, { status: ok ? 'alive' : 'stuck', loops });
+    const { ok, stuck } = health.liveness();
+    return json(ok ? 200 : 503, { status: ok ? 'alive' : 'stuck', stuck });
   }
   if (path === '/readyz') {
     const { ok, conditions } = health.readiness();

@@ -38,7 +38,7 @@ export const LABELS = {
   stage:
     'Stage of a batch: buffer (until sealed), create, journal, upload, review, download (each reading of the results), settle (the last download and its transactions). For an internal error: the stage of its dead letter, or the call.',
   state:
-    "State of a batch (uploading, reviewing, settling, retrying), of a shard under an operator's command (paused, draining, drained), or of a loop (running, waiting, stuck).",
+    "State of a batch (uploading, reviewing, settling, retrying), or of a shard under an operator's command (paused, draining, drained).",
   condition: 'Name of a readiness condition.',
   certificate: 'Owner of the certificate: client, ca or broker.',
   version: 'Version of the connector.',
@@ -223,7 +223,10 @@ export const METRICS = {
     'Log lines dropped because standard output was not read fast enough.',
     [],
   ),
-  loops: gauge('Loops of the engine by state; /livez names the stuck ones.', ['state']),
+  transactions_stuck: gauge(
+    'Kafka transactions without a response for far longer than their timeout; /livez names the shards.',
+    [],
+  ),
   ready: gauge('1 while a readiness condition is met, else 0; /readyz has the reason.', [
     'condition',
   ]),

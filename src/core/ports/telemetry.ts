@@ -23,14 +23,13 @@ export interface Logger {
   child(fields: object): Logger;
 }
 
-/** Health of loops (I8), and conditions for readiness. */
+/** Liveness (I8), and conditions for readiness. */
 export interface HealthReporter {
-  /** Reports progress of the loop `name`. The first call registers the loop. */
-  beat(name: string): void;
-  /** Reports that the loop waits for something external, for at most `atMostMs` if given. */
-  waiting(name: string, reason: string, atMostMs?: number): void;
-  /** Reports that the loop has ended as intended. */
-  ended(name: string): void;
+  /**
+   * Reports the start of a Kafka transaction. If it takes longer than `atMostMs`, the process is
+   * not live. Returns a function to call at its end.
+   */
+  transaction(shard: string, atMostMs: number): () => void;
   /** Reports that the condition `name` is met. */
   ready(name: string): void;
   /** Reports that the condition is not met. The reason states what to check. */

@@ -5,15 +5,22 @@
  */
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import { type ShardProducer, type Transaction, TransactionError } from '../../core/ports/kafka.ts';
-import type { Metrics } from '../../core/ports/telemetry.ts';
+import type { HealthReporter, Metrics } from '../../core/ports/telemetry.ts';
 import type { ShardWaits } from '../limits/shard-waits.ts';
 import { describe } from './errors.ts';
 
+/** Minimum time after which a transaction counts as stuck, even if its timeout is short. */
+const MIN_STUCK_MS = 240_000;
+
 interface QueueDeps {
   readonly clock: Clock;
+  readonly health: Pick<HealthReporter, 'transaction'>;
   readonly metrics: Metrics;
   readonly waits: ShardWaits;
   readonly pipeline: string;
+  readonly shard: number;
+  /** Timeout of the producer, after which a transaction fails. */
+  readonly transactionTimeoutMs: number;
   readonly onFailure: (error: TransactionError) => void;
 }
 
@@ -23,8 +30,7 @@ export class TransactionQueue {
   #tail: Promise<unknown> = Promise.resolve();
   #failed: unknown;
   #closed = false;
-  /** Time in ms at which the running transaction started (monotonic clock). undefined if none is running. */
-  runningSinceMs: number | undefined;
+  isRunning = false;
   lastCommitMs: number;
 
   constructor(producer: ShardProducer, deps: QueueDeps) {
@@ -49,21 +55,23 @@ export class TransactionQueue {
   async #run(build: () => Transaction | undefined, isLast = false): Promise<number | undefined> {
     if (this.#failed !== undefined) throw this.#failed;
     if (this.#closed && !isLast) throw new QueueClosedError();
-    const { clock, metrics, waits, onFailure, ...labels } = this.#deps;
+    const { clock, health, metrics, waits, pipeline, shard, onFailure } = this.#deps;
     const startedMs = clock.monotonic();
-    const count = (outcome: string) =>
-      metrics.count('transactions_total', { pipeline: labels.pipeline, outcome });
+    const count = (outcome: string) => metrics.count('transactions_total', { pipeline, outcome });
+    let ended: (() => void) | undefined;
     try {
       const transaction = build();
       if (transaction === undefined) return undefined;
-      this.runningSinceMs = startedMs;
+      this.isRunning = true;
+      const stuckMs = Math.max(MIN_STUCK_MS, 2 * this.#deps.transactionTimeoutMs + 60_000);
+      ended = health.transaction(`${pipeline}/shard-${shard}`, stuckMs);
       const commit = this.#producer.commit(transaction);
       const { journalOffset } = await waits.during('kafka', commit);
       this.lastCommitMs = clock.monotonic();
       count('committed');
       metrics.observe(
         'transaction_duration_seconds',
-        labels,
+        { pipeline },
         (this.lastCommitMs - startedMs) / 1000,
       );
       return journalOffset;
@@ -77,7 +85,8 @@ export class TransactionQueue {
       onFailure(failure);
       throw error;
     } finally {
-      this.runningSinceMs = undefined;
+      this.isRunning = false;
+      ended?.();
     }
   }
 

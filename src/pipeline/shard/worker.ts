@@ -26,8 +26,6 @@ import { type JobReport, type LaneReport, OwnedShard } from './owned-shard.ts';
 const TICK_MS = 1000;
 /** Interval at which partitions that were unavailable during the claim are checked again. */
 const UNSEEN_RETRY_MS = 5_000;
-/** Minimum time after which a transaction counts as stuck, even if its timeout is short. */
-const MIN_TRANSACTION_MS = 180_000;
 
 export interface WorkerReport {
   readonly owner: boolean;
@@ -60,8 +58,6 @@ export class ShardWorker {
   readonly #recovery: JournalRecovery;
   readonly #running = new Set<Promise<void>>();
   readonly #waits: ShardWaits;
-  /** Name of the worker's loop in the health report. */
-  readonly #loop: string;
   #owned: OwnedShard | undefined;
   /** Records in the transaction that was running when the shard was lost. */
   #committing: InFlightCount | undefined;
@@ -81,21 +77,18 @@ export class ShardWorker {
     size: ChunkSize,
     onOver: (error: unknown, places: readonly SourceCoordinate[]) => void,
   ) {
-    const { group, clock, metrics, options } = context;
+    const { group, clock, health, metrics, options } = context;
     this.partitions = partitions;
     this.#context = context;
     this.#shard = shard;
     this.#size = size;
     this.#onOver = onOver;
     this.#waits = new ShardWaits(context, shard, this.#abort.signal);
-    this.#loop = `${options.name}/shard-${shard}`;
     this.#logger = context.logger.child({ shard });
     this.#producer = context.producers.open(shard);
     this.#queue = new TransactionQueue(this.#producer, {
-      clock,
-      metrics,
-      waits: this.#waits,
-      pipeline: options.name,
+      ...{ clock, health, metrics, shard, waits: this.#waits, pipeline: options.name },
+      transactionTimeoutMs: options.kafka.transactionTimeoutMs,
       onFailure: (error) => this.#end(error),
     });
     const { topic } = options.journal;
@@ -231,21 +224,14 @@ export class ShardWorker {
   }
 
   #tick(): void {
-    const { clock, health, options } = this.#context;
+    const { clock, options } = this.#context;
     this.#cancelTick = clock.after(TICK_MS, () => this.#tick());
     const nowMs = clock.monotonic();
-    const transactionMs = this.#transactionMs;
-    // A transaction has its own timeouts. If it takes far longer than these, it is stuck.
-    if (transactionMs !== undefined) {
-      if (transactionMs > 0) health.waiting(this.#loop, 'a Kafka transaction', transactionMs);
-    } else if (this.#owned === undefined) health.waiting(this.#loop, 'claiming the shard');
-    else health.beat(this.#loop);
     if (this.#owned === undefined) return;
     this.#owned.acknowledge();
     const { progressIntervalMs, ownershipCheckIntervalMs } = options;
     if (nowMs - this.#owned.lastProgressMs >= progressIntervalMs) this.#owned.commitProgress();
-    const isIdle = transactionMs === undefined;
-    if (isIdle && nowMs - this.#queue.lastCommitMs >= ownershipCheckIntervalMs)
+    if (!this.#queue.isRunning && nowMs - this.#queue.lastCommitMs >= ownershipCheckIntervalMs)
       this.#confirmOwnership();
   }
 
@@ -254,16 +240,6 @@ export class ShardWorker {
     this.#spawn('ownership', async () => {
       await this.#queue.run(() => ownerRecord(this.#context));
     });
-  }
-
-  /** Remaining time in ms until the running transaction counts as stuck. undefined if none is running. */
-  get #transactionMs(): number | undefined {
-    const { runningSinceMs } = this.#queue;
-    const { clock, options } = this.#context;
-    if (runningSinceMs === undefined) return undefined;
-    // The producer itself fails at the transaction timeout.
-    const maxMs = Math.max(MIN_TRANSACTION_MS, 2 * options.kafka.transactionTimeoutMs);
-    return Math.max(0, runningSinceMs + maxMs - clock.monotonic());
   }
 
   #spawn(what: string, run: () => Promise<void>): void {
@@ -280,9 +256,8 @@ export class ShardWorker {
   #end(error: unknown, taking?: SourceCoordinate): void {
     if (this.#over) return;
     this.#over = true;
-    const { clock, ledger, metrics, options, health } = this.#context;
+    const { clock, ledger, metrics, options } = this.#context;
     this.#cancelTick?.();
-    health.ended(this.#loop);
     let reason = error;
     let places: readonly SourceCoordinate[] = [];
     if (this.#owned === undefined) {
@@ -311,13 +286,6 @@ export class ShardWorker {
     this.#recovery.stop();
     const cancel = clock.after(options.uploadDrainMs, () => this.abandonUploads());
     const closed = this.#queue.close();
-    // Other shards may wait for permits and memory of the running transaction, so health must report it.
-    const transactionMs = this.#transactionMs;
-    if (transactionMs !== undefined) {
-      const loop = `${this.#loop}/ended-${clock.now()}`;
-      health.waiting(loop, 'a Kafka transaction', transactionMs);
-      void closed.then(() => health.ended(loop));
-    }
     const producerClosed = closed.then(() => this.#producer.close());
     this.#drained = Promise.all([producerClosed, ...this.#running]).then(cancel);
     this.#onOver(reason, places);

@@ -38,12 +38,8 @@ export interface Facts {
   readonly view: PipelineView;
   /** Unmet conditions of the pipeline (without the pipeline's name) and of the process. */
   readonly conditions: readonly { readonly name: string; readonly reason: string }[];
-  /** Stuck loops of the pipeline and of the process. */
-  readonly stuck: readonly {
-    readonly name: string;
-    readonly seconds: number;
-    readonly reason?: string;
-  }[];
+  /** Shards of the pipeline whose Kafka transaction is overdue. */
+  readonly stuck: readonly { readonly shard: string; readonly seconds: number }[];
   /** Balance of the pipeline. null before the first count. */
   readonly balance: number | null;
   /** Time in ms for which no broker has responded to requests. */
@@ -137,12 +133,11 @@ function causesOf(facts: Facts): readonly Cause[] {
     if (name !== 'kafka' && name in REASONS) add(name, { level, text });
     else add(name, { level, title: `Not ready: ${name}`, text });
   }
-  for (const { name, seconds, reason = '' } of stuck)
-    add(`stuck/${name}`, {
-      title: `${name} is stuck`,
-      text: reason,
+  for (const { shard, seconds } of stuck)
+    add(`stuck/${shard}`, {
+      title: `${shard} is stuck`,
+      text: 'A Kafka transaction gets no response. A restart ends it.',
       sinceMs: nowMs - seconds * 1_000,
-      runbook: 'ContentReviewNotReady',
     });
   if (balance !== null && balance !== 0)
     add('balance', {

@@ -74,7 +74,7 @@ async function stateOf(view: PipelineView, sources: ConsoleSources) {
   const balance = await sum('balance_items');
   const oldestSeconds = await sum('oldest_unsettled_timestamp_seconds');
   const conditions = health.readiness().conditions.filter((one) => !one.ready && isAbout(one));
-  const stuck = health.liveness().loops.filter((one) => one.state === 'stuck' && isAbout(one));
+  const stuck = health.liveness().stuck.filter(({ shard }) => shard.startsWith(`${name}/`));
   return {
     ...view,
     verdict: verdictOf({

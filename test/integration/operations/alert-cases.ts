@@ -482,7 +482,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       {
         series: {
           'ready{condition="p/kafka",instance="i"}': '1x30',
-          'loops{state="stuck",instance="i"}': '2x30',
+          'transactions_stuck{instance="i"}': '2x30',
         },
         at: '12m',
         labels: ['instance="i"'],
@@ -500,8 +500,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       { series: { 'ready{condition="p/kafka",instance="i"}': '0x8 1x30' }, at: '12m' },
       {
         series: {
-          'loops{state="waiting",instance="i"}': '2x30',
-          'loops{state="stuck",instance="i"}': '0x30',
+          'transactions_stuck{instance="i"}': '0x30',
         },
         at: '12m',
       },

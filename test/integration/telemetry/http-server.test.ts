@@ -33,7 +33,7 @@ describe('telemetry server', () => {
 
   beforeEach(async () => {
     nowMs = 0;
-    health = new Health({ stuckAfterMs: 1_000, now: () => nowMs });
+    health = new Health(() => nowMs);
     metrics = new PromMetrics({ version: '1', nodeMetrics: false });
     server = await startTelemetryServer({ host: '127.0.0.1', port: 0, metrics, health, logger });
   });
@@ -58,17 +58,17 @@ describe('telemetry server', () => {
     assert.match(body, /content_review_ready\{condition="kafka"\} 1/);
   });
 
-  it('responds to /livez with 503 and the stuck loop, and with 200 when the loop continues', async () => {
-    health.beat('intake');
+  it('responds to /livez with 503 and the shard while a transaction is overdue, otherwise with 200', async () => {
+    const ended = health.transaction('comments/shard-1', 1_000);
     assert.equal((await get('/livez')).status, 200);
     nowMs = 5_000;
     const stuck = await get('/livez');
     assert.equal(stuck.status, 503);
     assert.deepEqual(JSON.parse(stuck.body), {
       status: 'stuck',
-      loops: [{ name: 'intake', state: 'stuck', seconds: 5 }],
+      stuck: [{ shard: 'comments/shard-1', seconds: 5 }],
     });
-    health.beat('intake');
+    ended();
     assert.equal((await get('/livez')).status, 200);
   });
 
@@ -112,7 +112,6 @@ describe('telemetry server', () => {
     };
     for (const [name, attack] of Object.entries(ATTACKS))
       it(`${name}, each probe gets its response`, { timeout: 60_000 }, async () => {
-        health.beat('intake');
         const sockets: Socket[] = [];
         const dropped = Promise.withResolvers<void>();
         try {

@@ -34,7 +34,7 @@ export function scene(
   now: () => number = () => nowMs,
 ): Scene {
   const pipelines = views.map((view) => ({ view }));
-  const health = new Health({ stuckAfterMs: MINUTE });
+  const health = new Health();
   const metrics = new PromMetrics({ version: '1.4.0', nodeMetrics: false });
   for (const { name: pipeline } of views) metrics.startPipeline(pipeline);
   const problems = new RecentProblems(now);
@@ -353,7 +353,7 @@ export async function serve({
   const pages = consolePages(sources);
   const metrics = new PromMetrics({ version: '1', nodeMetrics: false });
   const logger = createLogger({ level: 'silent' });
-  const health = new Health({ stuckAfterMs: MINUTE });
+  const health = new Health();
   const server = await startTelemetryServer({
     host: '127.0.0.1',
     port: 0,

@@ -309,7 +309,7 @@ export class World {
         ...metrics.observations.keys(),
       ];
       assertSilent(
-        [...said, ...health.loops.values(), ...health.complaints].join('\n'),
+        [...said, ...health.complaints].join('\n'),
         'the output of an instance',
         CONTENT,
       );

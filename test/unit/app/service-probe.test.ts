@@ -27,7 +27,7 @@ describe('probe of the service', () => {
 
   beforeEach(() => {
     clock = new VirtualClock();
-    health = new Health({ stuckAfterMs: 1_000, now: () => clock.monotonic() });
+    health = new Health(() => clock.monotonic());
     probes = 0;
     outcome = UNKNOWN;
     probe = new ServiceProbe({

@@ -24,8 +24,9 @@ test('the list contains exactly the metrics that the code updates', () => {
 test('a process with 200 shards exposes as many series as a process with two', async () => {
   const series = async (shards: number) => {
     const metrics = new PromMetrics({ version: '1', nodeMetrics: false });
-    const health = new Health({ stuckAfterMs: 60_000 });
-    for (let shard = 0; shard < shards; shard++) health.beat(`reviews/shard-${shard}`);
+    const health = new Health();
+    for (let shard = 0; shard < shards; shard++)
+      health.transaction(`reviews/shard-${shard}`, 60_000);
     health.ready('reviews/kafka');
     health.publish(metrics);
     for (const [name, { kind, labels }] of Object.entries<MetricDefinition>(METRICS)) {

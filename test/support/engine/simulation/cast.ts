@@ -9,8 +9,6 @@ import type { Instance, World } from '../world.ts';
 import { Violation } from './judges/violation.ts';
 import type { PlacedStrike } from './script.ts';
 
-const STUCK_AFTER_MS = 60_000;
-
 export class Cast {
   /** Number of ended processes by reason. */
   readonly ends = new Map<string, number>();
@@ -29,7 +27,7 @@ export class Cast {
 
   /** Gives a new instance a real Health in addition to the world's recorder. */
   withHealth(ports: PipelinePorts): PipelinePorts {
-    const real = new Health({ stuckAfterMs: STUCK_AFTER_MS, now: () => ports.clock.monotonic() });
+    const real = new Health(() => ports.clock.monotonic());
     this.#healths.push(real);
     return { ...ports, health: real satisfies HealthReporter };
   }
@@ -102,13 +100,8 @@ export class Cast {
     }
     if (process.stalled || this.health(instance).liveness().ok) return undefined;
     if (this.hangs(instance)) return 'not live';
-    const stuck = this.health(instance)
-      .liveness()
-      .loops.filter(({ state }) => state === 'stuck');
-    throw new Violation(
-      'stuck',
-      `${process.name}: ${stuck.map(({ name, reason }) => `${name} (${reason})`).join(', ')}`,
-    );
+    const { stuck } = this.health(instance).liveness();
+    throw new Violation('stuck', `${process.name}: ${stuck.map(({ shard }) => shard).join(', ')}`);
   }
 
   /** True if a request of this instance never got a response. The instance may still hold resources for that request. */

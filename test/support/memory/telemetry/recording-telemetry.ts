@@ -122,23 +122,16 @@ export class RecordingLogger implements Logger {
   }
 }
 
-/** Current state of loops and conditions. */
+/** Current state of transactions and conditions. */
 export class RecordingHealth implements HealthReporter {
-  /** Loop → its last report: `beat`, or its wait reason. */
-  readonly loops = new Map<string, string>();
+  /** Names of the shards that have a pending transaction. */
+  readonly transactions = new Set<string>();
   /** Condition → reason why it does not hold, or undefined if it holds. */
   readonly conditions = new Map<string, string | undefined>();
 
-  beat(name: string): void {
-    this.loops.set(name, 'beat');
-  }
-
-  waiting(name: string, reason: string, _atMostMs?: number): void {
-    this.loops.set(name, reason);
-  }
-
-  ended(name: string): void {
-    this.loops.delete(name);
+  transaction(shard: string): () => void {
+    this.transactions.add(shard);
+    return () => this.transactions.delete(shard);
   }
 
   ready(name: string): void {

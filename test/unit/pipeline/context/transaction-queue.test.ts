@@ -13,6 +13,7 @@ import { ShardWaits } from '../../../../src/pipeline/limits/shard-waits.ts';
 import { WaitReasons } from '../../../../src/pipeline/limits/wait-reasons.ts';
 import { VirtualClock } from '../../../support/memory/clock.ts';
 import {
+  RecordingHealth,
   RecordingLogger,
   RecordingMetrics,
 } from '../../../support/memory/telemetry/recording-telemetry.ts';
@@ -51,15 +52,19 @@ function world() {
     backlogs: free,
   };
   const onFailure = (error: TransactionError) => failures.push(error);
+  const health = new RecordingHealth();
   const queue = new TransactionQueue(producer, {
     clock,
+    health,
     metrics,
     waits: new ShardWaits({ waits, clock, limits }, 0, new AbortController().signal),
     pipeline: 'p',
+    shard: 0,
+    transactionTimeoutMs: 60_000,
     onFailure,
   });
   const keys = () => pending.map(({ transaction }) => transaction.journal[0].key);
-  return { clock, metrics, pending, failures, queue, keys };
+  return { clock, health, metrics, pending, failures, queue, keys };
 }
 
 const write = (key: string): Transaction => ({ journal: [{ key, value: null }] });
@@ -67,13 +72,14 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 for (const failure of ['fenced', 'unknown', 'too_large', 'rejected', 'aborted'] as const) {
   test(`a transaction that fails as ${failure} ends the queue and is reported once, and no later transaction is built`, async () => {
-    const { queue, pending, failures, keys, metrics } = world();
+    const { health, queue, pending, failures, keys, metrics } = world();
     const error = new TransactionError(failure, 'no');
     const a = queue.run(() => write('a'));
     const b = queue.run(() => assert.fail('must not be built'));
     a.catch(() => undefined);
     b.catch(() => undefined);
     await turn();
+    assert.deepEqual([queue.isRunning, ...health.transactions], [true, 'p/shard-0']);
     pending[0]?.fail(error);
     await assert.rejects(a, error);
     await assert.rejects(b, error);
@@ -84,7 +90,7 @@ for (const failure of ['fenced', 'unknown', 'too_large', 'rejected', 'aborted'] 
     assert.deepEqual(keys(), ['a']);
     assert.deepEqual(failures, [error]);
     assert.equal(metrics.counter('transactions_total', { outcome: failure }), 1);
-    assert.equal(queue.runningSinceMs, undefined);
+    assert.deepEqual([queue.isRunning, ...health.transactions], [false]);
   });
 }
 

@@ -96,7 +96,6 @@ test('while Kafka does not respond, the request for the end of the log is not re
     [world.decisions().length, instance.gauge('shards_paused', { reason: 'kafka' }) ?? 0],
     [3, 0],
   );
-  assert.ok([...instance.health.loops.values()].every((loop) => loop === 'beat'));
   await world.through(instance.stop(), 5 * SECOND);
   assert.equal(instance.process.timers, 0);
 });

@@ -18,7 +18,7 @@ function hanging(hangs: number, transactionTimeoutMs = 60_000) {
       },
     },
     wrap: (ports) => {
-      health = new Health({ stuckAfterMs: 60_000, now: () => ports.clock.now() });
+      health = new Health(() => ports.clock.now());
       return { ...ports, health };
     },
   });

@@ -16,7 +16,7 @@ function world(settings: WorldSettings = {}) {
   const made: World = new World({
     ...settings,
     wrap: (ports, self) => {
-      health = new Health({ stuckAfterMs: MINUTE, now: () => made.clock.now() });
+      health = new Health(() => made.clock.now());
       return { ...(settings.wrap?.(ports, self) ?? ports), health };
     },
   });

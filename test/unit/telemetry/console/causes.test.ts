@@ -96,9 +96,9 @@ const CASES: readonly [what: string, facts: Facts, titles: readonly string[], te
     /^By alice: a move\. /,
   ],
   [
-    'a stuck loop and a broken balance, which are independent',
+    'a stuck transaction and a broken balance, which are independent',
     facts({
-      stuck: [{ name: 'comments/shard-1', seconds: 70, reason: 'silent' }],
+      stuck: [{ shard: 'comments/shard-1', seconds: 70 }],
       balance: -2,
     }),
     ['comments/shard-1 is stuck', 'comments is out of balance by -2'],
