@@ -33,11 +33,10 @@ export function ownerRecord(
 }
 
 /**
- * Claims the shard and returns its state. If the range of a new or reset partition is not available
- * at present, the partition is left out, so that the others need not wait for it.
+ * Claims the shard and returns its state.
  * @throws RefusedError if this connector must not run on this journal or source; ShardLostError if
- * another instance has claimed the shard; JournalFormatError if the journal is invalid;
- * TransactionError
+ * another instance has claimed the shard, or a new or reset partition is unavailable;
+ * JournalFormatError if the journal is invalid; TransactionError
  */
 export async function claimShard(context: ClaimContext): Promise<ShardState> {
   const { admin, clock, options, partitions, queue, recovery, shard, signal } = context;
@@ -130,14 +129,11 @@ async function startPositions(
     else if (progress !== undefined && foreignOffset(at) === undefined)
       // Intake checks the position once the partition can be fetched.
       starts.set(partition, PartitionState.resume(partition, progress));
-    else if (isInJobs(state, partition))
-      throw new ShardLostError(`source partition ${partition} was reset, but is unavailable`);
+    else
+      throw new ShardLostError(`partition ${partition} of ${options.source.topic} is unavailable`);
   }
   return starts;
 }
-
-const isInJobs = ({ jobs }: JournalState, partition: number): boolean =>
-  [...jobs.values()].some(({ left }) => left.hasPartition(partition));
 
 /**
  * Returns the committed offsets. An offset that another tool seems to have committed is read twice.

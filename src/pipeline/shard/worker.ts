@@ -24,8 +24,6 @@ import { type JobReport, type LaneReport, OwnedShard } from './owned-shard.ts';
 
 /** Interval at which an owner checks progress, ownership and health. */
 const TICK_MS = 1000;
-/** Interval at which partitions that were unavailable during the claim are checked again. */
-const UNSEEN_RETRY_MS = 5_000;
 
 export interface WorkerReport {
   readonly owner: boolean;
@@ -200,27 +198,6 @@ export class ShardWorker {
     metrics.count('claims_total', { pipeline: options.name, outcome: 'owned' });
     const found = { jobs: state.jobs.size, items: state.unsettled };
     this.#logger.info({ ...found, ms: clock.monotonic() - startedMs }, 'owns the shard');
-    const unseen = partitions.filter((one) => !state.partitions.has(one));
-    if (unseen.length > 0) this.#spawn('range', () => this.#awaitUnseen(unseen));
-  }
-
-  /** @throws ShardLostError once a partition in `unseen` is available, so that a new claim includes it */
-  async #awaitUnseen(unseen: readonly number[]): Promise<void> {
-    const { admin, clock, options, waits } = this.#context;
-    const { topic } = options.source;
-    const hold = waits.holding('kafka');
-    hold(unseen.map((partition) => `partition ${partition} of ${topic}`));
-    try {
-      for (;;) {
-        await clock.sleep(UNSEEN_RETRY_MS, this.#abort.signal);
-        const ranges = await admin.ranges(topic, unseen).catch(() => new Map<number, unknown>());
-        const [seen] = ranges.keys();
-        if (seen !== undefined)
-          throw new ShardLostError(`partition ${seen} of ${topic} is available again`);
-      }
-    } finally {
-      hold([]);
-    }
   }
 
   #tick(): void {
