@@ -8,7 +8,6 @@ export type JobPhase = 'uploading' | 'reviewing' | 'settling' | 'retrying';
 
 export interface PipelineView {
   readonly name: string;
-  readonly kind: string;
   /** Name of the pipeline's service. */
   readonly service: string;
   readonly group: string;
@@ -28,7 +27,6 @@ export interface PipelineView {
   readonly assigned: number;
   readonly shards: readonly ShardView[];
   readonly jobCount: number;
-  readonly phases: Readonly<Record<JobPhase, number>>;
   /** Live jobs, oldest first. */
   readonly jobs: readonly JobView[];
   readonly waits: readonly WaitView[];
@@ -63,17 +61,6 @@ export interface ShardView {
   readonly inFlight: number;
   /** Number of source records that have not been read yet. null while unknown. */
   readonly lag: number | null;
-  readonly partitions: number;
-  /** Positions of the first few partitions. */
-  readonly positions: readonly PositionView[];
-}
-
-interface PositionView {
-  readonly partition: number;
-  /** W: every record below it is settled or in a live job. */
-  readonly watermark: number;
-  /** Position of intake. */
-  readonly position: number;
 }
 
 export interface JobView {

@@ -1,11 +1,5 @@
 /** Builds the state of a pipeline for the console (core/pipeline-view.ts). */
-import type {
-  ControlView,
-  JobPhase,
-  JobView,
-  PipelineView,
-  ShardView,
-} from '../core/pipeline-view.ts';
+import type { ControlView, JobView, PipelineView, ShardView } from '../core/pipeline-view.ts';
 import { FRESH_MS } from './context/end-offsets.ts';
 import type { PipelineOptions } from './context/options.ts';
 import type { PipelineContext } from './context/pipeline-context.ts';
@@ -18,15 +12,12 @@ import type { ShardWorker } from './shard/worker.ts';
 /** Maximum numbers of entries. They keep a view below 100 kB with 200 shards and thousands of batches. */
 const MAX_JOBS = 50;
 const MAX_SHARDS = 256;
-/** Maximum number of source partitions shown for a shard. */
-const MAX_POSITIONS = 4;
 const MAX_BREAKERS = 20;
 const MAX_WAITERS = 8;
 /** Maximum length of a content type that is shown. */
 const TYPE_CHARACTERS = 120;
 
 export interface Seen {
-  readonly kind: string;
   readonly options: PipelineOptions;
   /** undefined until the start is complete. */
   readonly context: PipelineContext | undefined;
@@ -40,17 +31,15 @@ export interface Seen {
   }[];
 }
 
-export function viewPipeline({ kind, options, context, lag, slots }: Seen): PipelineView {
+export function viewPipeline({ options, context, lag, slots }: Seen): PipelineView {
   const { name, service, source } = options;
   const jobs = slots
     .flatMap(({ shard, worker }) => (worker?.owned?.jobs ?? []).map((job) => ({ ...job, shard })))
     .sort((a, b) => a.job.record.createdMs - b.job.record.createdMs);
-  const phases: Record<JobPhase, number> = { uploading: 0, reviewing: 0, settling: 0, retrying: 0 };
-  const records = { buffered: 0, creating: 0, ...phases };
-  for (const { job, phase } of jobs) {
-    phases[phase]++;
-    records[phase] += job.left.size;
-  }
+  const records: Record<keyof PipelineView['records'], number> = {
+    ...{ buffered: 0, creating: 0, uploading: 0, reviewing: 0, settling: 0, retrying: 0 },
+  };
+  for (const { job, phase } of jobs) records[phase] += job.left.size;
   const owned = slots.flatMap(({ worker }) => worker?.owned?.shard ?? []);
   for (const { inFlight } of owned) {
     records.buffered += inFlight.buffered;
@@ -58,7 +47,6 @@ export function viewPipeline({ kind, options, context, lag, slots }: Seen): Pipe
   }
   return {
     name,
-    kind,
     service,
     group: source.group,
     sourceTopic: source.topic,
@@ -71,7 +59,6 @@ export function viewPipeline({ kind, options, context, lag, slots }: Seen): Pipe
     assigned: slots.length,
     shards: slots.slice(0, MAX_SHARDS).map((slot) => viewShard(slot, context)),
     jobCount: jobs.length,
-    phases,
     jobs: jobs.slice(0, MAX_JOBS).map(viewJob),
     waits: context?.waits.view(MAX_WAITERS) ?? [],
     breakers: [...(context?.breakers.blocked() ?? [])]
@@ -105,7 +92,6 @@ function viewShard(
   const report = worker?.report();
   const nowMs = context?.clock.monotonic() ?? 0;
   const isLagKnown = report !== undefined && nowMs - report.endsHeardMs <= FRESH_MS;
-  const partitions = [...(owned?.shard.state.partitions.values() ?? [])];
   return {
     shard,
     state: owned !== undefined ? 'owner' : worker === undefined ? 'lost' : 'claiming',
@@ -114,10 +100,6 @@ function viewShard(
     jobs: owned?.shard.state.jobs.size ?? 0,
     inFlight: report?.inFlight ?? 0,
     lag: isLagKnown ? report.lag : null,
-    partitions: worker?.partitions.length ?? 0,
-    positions: partitions
-      .slice(0, MAX_POSITIONS)
-      .map(({ partition, watermark, position }) => ({ partition, watermark, position })),
   };
 }
 

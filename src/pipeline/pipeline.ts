@@ -150,7 +150,6 @@ export class Pipeline {
       .sort((a, b) => a - b)
       .map((shard) => ({ shard, ...this.#slots.get(shard) }));
     const seen = {
-      kind: this.#ports.kind.name,
       options: this.#options,
       context: this.#context,
       lag: this.#lag,

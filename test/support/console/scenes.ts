@@ -2,7 +2,6 @@
 
 import { RUNBOOK_URL } from '../../../packages/client/src/base/version.ts';
 import type {
-  JobPhase,
   JobView,
   PipelineView,
   ShardView,
@@ -67,11 +66,8 @@ function bounded(view: PipelineView): PipelineView {
 export function pipelineView(changes: Partial<PipelineView> = {}): PipelineView {
   const name = changes.name ?? 'comments';
   const jobs = changes.jobs ?? [];
-  const phases: Record<JobPhase, number> = { uploading: 0, reviewing: 0, settling: 0, retrying: 0 };
-  for (const { phase } of jobs) phases[phase]++;
   return {
     name,
-    kind: 'review',
     service: 'default',
     group: `${name}-review`,
     sourceTopic: name,
@@ -84,7 +80,6 @@ export function pipelineView(changes: Partial<PipelineView> = {}): PipelineView 
     assigned: changes.shards?.length ?? 0,
     shards: [],
     jobCount: jobs.length,
-    phases,
     jobs,
     waits: [],
     breakers: [],
@@ -118,7 +113,6 @@ export function shardView(
   shard: number,
   changes: Partial<ShardView> = {},
 ): ShardView {
-  const watermark = 81_204 + shard * 5_113;
   return {
     shard,
     state: 'owner',
@@ -127,8 +121,6 @@ export function shardView(
     jobs: 2,
     inFlight: 1_740 + shard * 31,
     lag: shard * 17,
-    partitions: 1,
-    positions: [{ partition: shard, watermark, position: watermark + 1_952 }],
     ...changes,
   };
 }
@@ -197,7 +189,6 @@ export function busyScene(nowMs = Date.now(), now?: () => number): Scene {
       }),
       pipelineView({
         name: 'profile-import',
-        kind: 'import',
         shards: shards.slice(0, 2),
         shardCount: 4,
       }),
@@ -255,11 +246,9 @@ export function troubleScene(nowMs = Date.now()): Scene {
     state: 'lost',
     failures: 4,
     ownedSinceMs: null,
-    positions: [],
     jobs: 0,
     inFlight: 0,
     lag: 0,
-    partitions: 0,
   });
   const view = pipelineView({
     shards: [...shards, lost],

@@ -18,16 +18,15 @@ test('a batch under review shows its id, type, age, rows and first record', asyn
   assert.ok(job !== undefined && job.rows === job.left && job.left > 0);
   assert.deepEqual(job.first, { partition: job.shard, offset: 0 });
   assert.ok(job.createdMs >= job.oldestEventMs && job.askedMs !== null);
-  assert.equal(view.jobCount, view.phases.reviewing);
+  assert.equal(view.jobCount, view.jobs.length);
   assert.deepEqual(
-    view.shards.map(({ shard, state, partitions }) => [shard, state, partitions]),
+    view.shards.map(({ shard, state }) => [shard, state]),
     [
-      [0, 'owner', 1],
-      [1, 'owner', 1],
+      [0, 'owner'],
+      [1, 'owner'],
     ],
   );
-  const { positions, ownedSinceMs } = view.shards[0] as (typeof view.shards)[number];
-  assert.deepEqual(positions, [{ partition: 0, watermark: 3, position: 3 }]);
+  const { ownedSinceMs } = view.shards[0] as (typeof view.shards)[number];
   assert.ok(ownedSinceMs !== null && ownedSinceMs <= world.clock.now());
 });
 
@@ -35,7 +34,7 @@ test('only the oldest batches are listed, and all are counted', async () => {
   const world = new World({ service: NEVER });
   const instance = world.start();
   world.produce(300, { types: ['a'] });
-  await world.clock.runUntil(() => instance.pipeline.view().phases.reviewing >= 60, 60_000);
+  await world.clock.runUntil(() => instance.pipeline.view().jobCount >= 60, 60_000);
   const view = instance.pipeline.view();
   assert.deepEqual([view.jobs.length, view.jobCount], [50, 60]);
   const created = jobsOf(instance).map(({ createdMs }) => createdMs);

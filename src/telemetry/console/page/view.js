@@ -246,7 +246,7 @@ function shards({ shards, shardCount, assigned, group, sourceTopic }, nowMs) {
   return section('shards', 'Shards of this instance', here, [
     h('p', { class: 'note' }, `Group ${group}, reading ${sourceTopic}.`),
     h('details', { open: shards.length <= OPEN_SHARDS }, [
-      h('summary', {}, 'Positions'),
+      h('summary', {}, 'Shards'),
       table('Shards of this instance', shards, ({ shard }) => String(shard), [
         ['Shard', '', ({ shard }) => String(shard)],
         [
@@ -261,15 +261,6 @@ function shards({ shards, shardCount, assigned, group, sourceTopic }, nowMs) {
         ['Batches', 'n', ({ jobs }) => count(jobs)],
         ['In flight', 'n', ({ inFlight }) => count(inFlight)],
         ['Lag', 'n', ({ lag }) => (lag === null ? 'unknown' : count(lag))],
-        [
-          'Partition: settled up to, read up to',
-          '',
-          ({ positions, partitions }) =>
-            positions
-              .map((one) => `${one.partition}: ${count(one.watermark)}, ${count(one.position)}`)
-              .concat(partitions > positions.length ? ['…'] : [])
-              .join('; '),
-        ],
       ]),
     ]),
   ]);

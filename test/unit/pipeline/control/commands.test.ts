@@ -102,7 +102,7 @@ test('a drain finishes retries and buffered records, and is acknowledged once no
   world.produce(24, { poisonEvery: 6 });
   await world.clock.runUntil(() => (instance.gauge('items_buffered') ?? 0) > 0, MINUTE);
   await command(world, 'drain', { timeoutMs: 0 });
-  await world.clock.runUntil(() => viewOf(instance).phases.retrying > 0, 10 * MINUTE);
+  await world.clock.runUntil(() => viewOf(instance).records.retrying > 0, 10 * MINUTE);
   failing = false;
   world.produce(10);
   const { outcome, shards } = await command(world, 'drain');
