@@ -24,14 +24,13 @@ export function resourceCommands(program: Command, io: Io): void {
       .description(
         'Submits a CSV file with a column Content as one batch; every other column is metadata. Prints the id of the batch, or its outcome with --wait.',
       )
-      .argument('<file>', 'CSV file in UTF-8; - for standard input')
+      .argument('<file>', 'CSV file in UTF-8')
       .requiredOption('-t, --type <type>', 'content type, as defined at the service')
       .action(async (file: string, flags: ServiceFlags) => {
         const { submit, BATCH } = await loaded();
         await submit(io, BATCH, file, flags);
       }),
     'batch submit posts.csv --type post --wait -c service.yaml',
-    'batch submit - --type post -c service.yaml < posts.csv',
   );
   getCommand(batch, io, 'BATCH');
   serviceOptions(
@@ -53,13 +52,12 @@ export function resourceCommands(program: Command, io: Io): void {
       .description(
         'Submits a JSON Lines file of objects with exactly the fields type (a string) and data (an object) as one import. Prints the id of the import, or its outcome with --wait.',
       )
-      .argument('<file>', 'JSON Lines file in UTF-8; - for standard input')
+      .argument('<file>', 'JSON Lines file in UTF-8')
       .action(async (file: string, flags: ServiceFlags) => {
         const { submit, IMPORT } = await loaded();
         await submit(io, IMPORT, file, flags);
       }),
     'import submit users.jsonl --wait -c service.yaml',
-    'import submit - -c service.yaml < users.jsonl',
   );
   getCommand(group, io, 'IMPORT');
 

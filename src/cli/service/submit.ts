@@ -1,7 +1,5 @@
 import { constants, createReadStream } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
-import { addAbortSignal } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
 import { systemReason } from '../../../packages/client/src/base/shown-text.ts';
 import { CommandFailed } from '../../../packages/client/src/cli/exit-codes.ts';
 import { bar, size } from '../../../packages/client/src/cli/progress.ts';
@@ -9,17 +7,6 @@ import { printable } from '../../../packages/client/src/cli/text.ts';
 import { ServiceError } from '../../../packages/client/src/index.ts';
 import type { FileResource } from './resources.ts';
 import { failureOf, type Session } from './session.ts';
-
-const MAX_STANDARD_INPUT_BYTES = 256_000_000;
-const PIECE_BYTES = 256 * 1024;
-
-/** File or standard input to submit. */
-interface Input {
-  /** Name of the input in messages. */
-  readonly name: string;
-  readonly bytes: number;
-  readonly open: () => AsyncIterable<Uint8Array>;
-}
 
 /**
  * Submits a file once.
@@ -32,62 +19,25 @@ export async function submitFile(
   path: string,
 ): Promise<string> {
   const { client, flags, progress, signal } = session;
-  const input = await inputOf(path, signal);
-  progress.note(`${input.name}: ${size(input.bytes)}`);
+  const bytes = await sizeOf(path);
+  progress.note(`${printable(path)}: ${size(bytes)}`);
   const { id, uploadUrl } = await resource.create(client, flags.type ?? '', { signal });
   progress.note(`${resource.kind} ${printable(id)} created`);
-  await upload(session, resource, id, uploadUrl, input);
+  await upload(session, resource, id, uploadUrl, { path, bytes });
   return id;
 }
 
-/**
- * Opens a file. Standard input is read completely, because the storage requires the length of an
- * upload.
- * @throws CommandFailed if the file cannot be read, or the signal's reason
- */
-async function inputOf(path: string, signal: AbortSignal): Promise<Input> {
-  const name = path === '-' ? 'standard input' : printable(path);
-  const refused = (problem: string) => new CommandFailed(`${name} ${problem}. Nothing was sent.`);
-  let input: Input;
-  try {
-    if (path === '-') {
-      const content = await buffer(limited(addAbortSignal(signal, process.stdin), refused));
-      input = { name, bytes: content.length, open: () => pieces(content) };
-    } else {
-      await access(path, constants.R_OK);
-      const stats = await stat(path);
-      if (!stats.isFile()) throw refused('is not a regular file');
-      input = { name, bytes: stats.size, open: () => createReadStream(path) };
-    }
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof CommandFailed) throw error;
+/** @throws CommandFailed if the file cannot be read, or is empty */
+async function sizeOf(path: string): Promise<number> {
+  const refused = (problem: string) =>
+    new CommandFailed(`${printable(path)} ${problem}. Nothing was sent.`);
+  await access(path, constants.R_OK).catch((error) => {
     throw refused(`cannot be read: ${systemReason(error)}`);
-  }
-  if (input.bytes === 0) throw refused('is empty');
-  return input;
-}
-
-/** Yields a buffer in pieces, so that progress can be reported after each. */
-async function* pieces(content: Buffer): AsyncGenerator<Buffer> {
-  for (let from = 0; from < content.length; from += PIECE_BYTES)
-    yield content.subarray(from, from + PIECE_BYTES);
-}
-
-/** Passes chunks through. @throws CommandFailed if they exceed the limit */
-async function* limited(
-  chunks: AsyncIterable<Buffer>,
-  refused: (problem: string) => CommandFailed,
-): AsyncGenerator<Buffer> {
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    bytes += chunk.length;
-    if (bytes > MAX_STANDARD_INPUT_BYTES)
-      throw refused(
-        `exceeds ${size(MAX_STANDARD_INPUT_BYTES)}, the limit for input that is kept in memory: submit a file instead`,
-      );
-    yield chunk;
-  }
+  });
+  const stats = await stat(path);
+  if (!stats.isFile()) throw refused('is not a regular file');
+  if (stats.size === 0) throw refused('is empty');
+  return stats.size;
 }
 
 async function upload(
@@ -95,12 +45,12 @@ async function upload(
   { kind, contentType }: FileResource,
   id: string,
   uploadUrl: string,
-  { open, bytes }: Input,
+  { path, bytes }: { readonly path: string; readonly bytes: number },
 ): Promise<void> {
   let wasComplete = false;
   async function* reported(): AsyncGenerator<Uint8Array> {
     let sent = 0;
-    for await (const chunk of open()) {
+    for await (const chunk of createReadStream(path)) {
       sent += chunk.length;
       // Once all bytes have been passed on, the whole file may have arrived.
       wasComplete ||= sent === bytes;

@@ -16,16 +16,12 @@ export interface Ended {
  * Starts the command line as a user would: in its own process, in the repository, with only `env`
  * and the cache of compiled modules in its environment.
  */
-export function startCli(
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-  stdin: 'ignore' | 'pipe' = 'ignore',
-) {
+export function startCli(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const child: ChildProcess = spawn(process.execPath, [MAIN, ...args], {
     cwd: ROOT,
     env: { PATH, NODE_COMPILE_CACHE, ...env },
-    stdio: [stdin, 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   let out = '';
   let err = '';

@@ -1,6 +1,5 @@
 /** Signals and pipes, tested with commands in their own processes. */
 import assert from 'node:assert/strict';
-import type { ChildProcess } from 'node:child_process';
 import path from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { EXIT } from '../../../packages/client/src/cli/exit-codes.ts';
@@ -16,22 +15,21 @@ const CSV = 'Content,author\nBuy now,u-7\nGood morning,u-8\n';
 
 async function stage(t: TestContext) {
   const service = await bench(t, path.join(DIRECTORY, String(++benches)));
-  const start = (args: readonly string[], stdin?: 'pipe') =>
-    startCli([...args, '--config', service.config], {}, stdin);
+  const start = (args: readonly string[]) => startCli([...args, '--config', service.config]);
   return { service, start };
 }
 
 describe('SIGUSR1', { timeout: 600_000 }, () => {
   it('opens no inspector, in which the key could be read, whatever the command', async (t) => {
     const { service, start } = await stage(t);
-    const { child, ended } = start(['batch', 'submit', '-', '-t', 'post'], 'pipe');
-    await written(child);
+    service.faults({ operation: 'get_batch', action: 'answer', status: 404, times: 2 });
+    const file = service.file('posts.csv', CSV);
+    const { child, ended, told } = start(['batch', 'submit', file, '-t', 'post', '--wait']);
+    await told(/created/);
     child.kill('SIGUSR1');
-    child.stdin?.end();
     const { code, err } = await ended;
-    assert.equal(code, 0, err);
+    assert.equal(code, EXIT.ok, err);
     assert.doesNotMatch(err, /Debugger|ws:/);
-    assert.equal(service.sandbox.batches().length, 1);
   });
 });
 
@@ -91,7 +89,3 @@ describe('pipes', { timeout: 600_000 }, () => {
     assert.deepEqual([code, err], [EXIT.ok, '']);
   });
 });
-
-/** Resolves once the command reads, because more is written than fits into a pipe. */
-const written = ({ stdin }: ChildProcess): Promise<unknown> =>
-  new Promise((resolve) => stdin?.write(`${CSV}${'Good evening,u-9\n'.repeat(60_000)}`, resolve));
