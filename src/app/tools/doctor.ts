@@ -24,7 +24,6 @@ import {
   createTopics,
   type TopicReport,
 } from '../../tools/doctor/create-topics.ts';
-import { eventFormat } from '../all-formats.ts';
 import { kafkaConnection } from '../kafka-connection.ts';
 import { outputFormatOf, outputProblem } from '../output-formats.ts';
 import { enginePipeline } from '../pipeline-options.ts';

@@ -5,7 +5,6 @@ import { journalProblem } from '../../pipeline/shard/prepare-topics.ts';
 import { journalReader, newestOf, readAll } from '../inspect/shard-journal.ts';
 import type { KafkaParts, PipelineParts } from './check.ts';
 import { counted, type DoctorCheck, failed, ok, together, warning } from './check.ts';
-import { replicaProblems } from './topic-checks.ts';
 
 export function journalCheck(
   { name, engine, inspection }: PipelineParts,
@@ -42,7 +41,6 @@ export function journalCheck(
       const { hold } = newestOf(journals);
       const jobs = journals.reduce((sum, { state }) => sum + state.jobs.size, 0);
       return together(`${counted(jobs, 'live job')} in ${counted(journals.length, 'shard')}`, [
-        ...replicaProblems(found, brokers, true),
         // A hold survives a reinstallation, and the new installation would then read nothing.
         hold &&
           warning(

@@ -1,4 +1,4 @@
-/** Checks of topics: whether they exist, with the replicas and settings that the pipeline needs. */
+/** Checks of topics: whether they exist, with the settings that the pipeline needs. */
 
 import type { TopicDescription } from '../../core/ports/kafka.ts';
 import { CREATE_TOPICS, type TopicRole, topicsOf } from '../../pipeline/context/topics.ts';
@@ -36,34 +36,11 @@ async function topicDiagnosis(
   const found = await admin.describeTopic(topic);
   if (found === undefined) return failed('it does not exist', CREATE_TOPICS);
   const { partitions, replicationFactor } = found;
-  const brokers = await admin.brokerCount();
+  const problem = role === 'source' ? undefined : outputProblem(found, topic);
   return together(`${counted(partitions, 'partition')}, ${counted(replicationFactor, 'replica')}`, [
-    ...replicaProblems(found, brokers, role !== 'source'),
-    ...(role === 'source'
-      ? sourceProblems(pipeline, found)
-      : await outputProblems(pipeline, found, role)),
+    problem !== undefined && failed(problem),
+    ...(role === 'source' ? sourceProblems(pipeline, found) : []),
   ]);
-}
-
-const refused = (problem: string | undefined) => problem !== undefined && failed(problem);
-
-async function outputProblems(
-  { engine, inspection }: PipelineParts,
-  found: TopicDescription,
-  role: 'output' | 'dead-letter',
-): Promise<Problems> {
-  if (role === 'output') return [refused(outputProblem(found, engine.output.topic))];
-  const source = await inspection.admin.describeTopic(engine.source.topic).catch(() => undefined);
-  const [accepted, largest] = [maxMessageBytes(found), maxMessageBytes(source)];
-  return [
-    refused(outputProblem(found, engine.deadLetters.topic)),
-    accepted < largest &&
-      largest < Infinity &&
-      warning(
-        `max.message.bytes is ${accepted}, but ${largest} for the source: the dead letter of a larger record has no value, and cannot be replayed`,
-        `raise max.message.bytes to ${largest} or more`,
-      ),
-  ];
 }
 
 function sourceProblems({ engine }: PipelineParts, { settings }: TopicDescription): Problems {
@@ -84,27 +61,5 @@ function sourceProblems({ engine }: PipelineParts, { settings }: TopicDescriptio
         `retention.ms is ${retentionMs}, but ${attempts} attempts of ${maxReviewTimeMs} ms each (review.attempts, review.maxReviewTime) may read a record again after ${neededMs} ms`,
         `raise retention.ms to ${neededMs} or more, or lower review.maxReviewTime`,
       ),
-  ];
-}
-
-const maxMessageBytes = (description: TopicDescription | undefined): number =>
-  Number(description?.settings.get('max.message.bytes') ?? Infinity);
-
-/** @param written true if the connector writes to the topic */
-export function replicaProblems(
-  { replicationFactor, settings }: TopicDescription,
-  brokers: number,
-  written: boolean,
-): Problems {
-  if (brokers === 1) return [];
-  const isLossy = written && Number(settings.get('min.insync.replicas') ?? 1) < 2;
-  return [
-    replicationFactor === 1
-      ? warning('it has one replica: it is unavailable without that broker', 'use three replicas')
-      : isLossy &&
-        warning(
-          'min.insync.replicas is 1: acknowledged records may be lost with one broker',
-          'set min.insync.replicas=2',
-        ),
   ];
 }

@@ -209,9 +209,10 @@ function summaryOf(state: Explanation['state'], { job, newest, readTo }: RecordF
       return `A dead letter: ${newest?.deadLetter?.reason}, ${newest?.deadLetter?.message}.`;
     case 'decided': {
       if (!newest?.decision) return 'Decided; the decision cannot be read.';
-      const { status, result, errorCode, batch } = newest.decision;
-      const code = errorCode ? ` (${errorCode})` : '';
-      return `Decided: ${status}${result ? ` ${result}` : ''}${code}, batch ${batch.id}, attempt ${batch.attempt}.`;
+      const { status, result, error, batch } = newest.decision;
+      const code = error ? ` (${error.code})` : '';
+      const from = batch ? `, batch ${batch.id}, attempt ${batch.attempt}` : '';
+      return `Decided: ${status}${result ? ` ${result}` : ''}${code}${from}.`;
     }
     default:
       return SUMMARIES[state];

@@ -116,7 +116,7 @@ test('explain distinguishes a decision, a dead letter, a live job and an offset 
   const [terminal] = decided.terminals;
   const published = terminals.one(fast[7] as (typeof fast)[number]);
   assert.deepEqual(
-    [terminal?.partition, terminal?.offset, terminal?.eventId, terminal?.decision?.batch.id],
+    [terminal?.partition, terminal?.offset, terminal?.eventId, terminal?.decision?.batch?.id],
     [
       published.record.partition,
       published.record.offset,

@@ -87,21 +87,6 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
     ],
   ],
   [
-    'the dead-letter topic accepts less than the source',
-    (world) => Object.assign(world.settings.get('dead') ?? {}, { 'max.message.bytes': '1000' }),
-    [
-      /^topic\.deadLetters warning: max\.message\.bytes is 1000, but 1048588 for the source: .* -> raise max\.message\.bytes to 1048588/,
-    ],
-  ],
-  [
-    'the loss of one broker loses acknowledged records',
-    (world) => {
-      Object.assign(world, { brokers: 3, replicationFactor: 3 });
-      Object.assign(world.settings.get('dead') ?? {}, { 'min.insync.replicas': '2' });
-    },
-    [/^topic\.output warning: min\.insync\.replicas is 1: .* -> set min\.insync\.replicas=2/],
-  ],
-  [
     'another application uses the group',
     (world) => {
       const members = [{ clientId: 'theirs', host: '/192.0.2.7' }];

@@ -12,22 +12,26 @@ test('a value that another application wrote never fails the reading of decision
   const read = (json: string) => readDecision(Buffer.from(json), undefined);
   assert.equal(await read('null'), null);
   const odd = '{"toString":1,"valueOf":1}';
-  const found = await read(`{"status":${odd},"batch":{"type":${odd},"attempt":${odd}},"error":1}`);
-  assert.equal(found?.status, odd);
-  assert.equal(found?.batch.type, odd);
+  assert.equal(await read(`{"status":${odd},"result":${odd},"error":null}`), null);
+  assert.equal(await read('{"status":"SUCCESS","result":"spam","error":1}'), null);
   assert.equal(await read('5'), null);
-  assert.equal((await read('{"result":5}'))?.result, null);
   assert.equal(await read('\u0000\u0000\u0000\u0003\u0009'), null);
 });
 
 test('a decision in JSON is shown without its metadata and labels', async () => {
   const json = contractFile('examples/decision.json');
-  const { status, result, batch } = JSON.parse(json);
-  const { id, type, attempt } = batch;
-  assert.deepEqual(await readDecision(Buffer.from(json), undefined), {
-    ...{ status, result, errorCode: null },
-    batch: { id, type, attempt },
-  });
+  const { status, result, error, batch } = JSON.parse(json);
+  const shown = await readDecision(Buffer.from(json), undefined);
+  assert.deepEqual(shown, { status, result, error, batch });
+});
+
+test('looked-up decisions and receipts are shown without a batch', async () => {
+  for (const name of ['looked-up-decision', 'receipt']) {
+    const json = contractFile(`examples/${name}.json`);
+    const { status, result = null, error } = JSON.parse(json);
+    const shown = await readDecision(Buffer.from(json), undefined);
+    assert.deepEqual(shown, { status, result, error });
+  }
 });
 
 test('a decision with a schema id is shown as the same decision in JSON', async () => {
