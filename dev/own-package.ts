@@ -5,7 +5,7 @@
 import { registerHooks } from 'node:module';
 
 const SOURCES = new Map([
-  ['content-review-connector/contracts', '../src/contracts/index.ts'],
+  ['content-review-connector/contracts', '../contracts/index.js'],
   ['content-review-consumer', '../packages/consumer/src/index.ts'],
 ]);
 

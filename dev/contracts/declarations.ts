@@ -1,13 +1,13 @@
-/** Generator of src/contracts/declarations.ts from the JSON Schemas of contracts/. */
+/** Generator of contracts/index.d.ts from the JSON Schemas of contracts/. */
 import { CONTRACTS, readSchema } from './contracts.ts';
 import { type JsonSchema, resolved } from './json-schema.ts';
 
 const HEAD = `/**
- * Types of the records on the topics. Generated from the JSON Schemas in contracts/: change those
- * and run npm run generate.
+ * Types of the records on the topics: entry \`content-review-connector/contracts\` of the package.
+ * Generated from the JSON Schemas in this folder: change those and run npm run generate.
  */
 `;
-export const DECLARATIONS = new URL('../../src/contracts/declarations.ts', import.meta.url);
+export const DECLARATIONS = new URL('../../contracts/index.d.ts', import.meta.url);
 /** Maximum length of a comment line. */
 const LINE_LENGTH = 97;
 

@@ -4,7 +4,7 @@
  * of decision partition p also owns the dead-letter partitions d with d mod K = p.
  */
 
-import type { Decision } from '../../../src/contracts/index.ts';
+import type { Decision } from '../../../contracts/index.js';
 import type {
   Assignment,
   FetchedBatch,

@@ -1,8 +1,8 @@
 /** Decoding of values that begin with a schema id, with the registry's schemas. Loaded only if a registry is configured. */
 
-import { jsonForm } from '../../../src/contracts/json-form.ts';
 import type { Logger } from '../../../src/core/ports/telemetry.ts';
 import type { RecordHeaders, SourceRecord } from '../../../src/core/record.ts';
+import { jsonForm } from '../../../src/events/formats/json-form.ts';
 import { codecFor, type TerminalCodec } from '../../../src/events/formats/output-format.ts';
 import {
   ConfluentRegistry,

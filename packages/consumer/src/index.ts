@@ -4,7 +4,7 @@ export type {
   Decision,
   LookedUpDecision,
   Receipt,
-} from '../../../src/contracts/index.ts';
+} from '../../../contracts/index.js';
 export type { RecordHeaders } from '../../../src/core/record.ts';
 export { consumeDecisions, type DecisionConsumer } from './consumer.ts';
 export type * from './options.ts';

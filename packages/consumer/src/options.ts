@@ -4,7 +4,7 @@ import type {
   Decision,
   LookedUpDecision,
   Receipt,
-} from '../../../src/contracts/index.ts';
+} from '../../../contracts/index.js';
 import type { RecordHeaders } from '../../../src/core/record.ts';
 
 /** Record of a pipeline's output topic, by kind. */

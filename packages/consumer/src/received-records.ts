@@ -1,5 +1,5 @@
 /** Decoding of fetched records into the records that `process` receives. */
-import type { DeadLetterHeaders } from '../../../src/contracts/index.ts';
+import type { DeadLetterHeaders } from '../../../contracts/index.js';
 import { detached } from '../../../src/core/detached.ts';
 import type { RecordPiece } from '../../../src/core/ports/kafka.ts';
 import { lastHeader, type RecordHeaders, type SourceRecord } from '../../../src/core/record.ts';

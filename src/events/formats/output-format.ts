@@ -4,7 +4,6 @@ import avro from 'avsc';
 import protobuf from 'protobufjs';
 import { parseJson } from '../../../packages/client/src/base/json/parse-json.ts';
 import { orUndefined } from '../../../packages/client/src/base/result.ts';
-import { avroForm, protobufForm } from '../../contracts/json-form.ts';
 import type { OutgoingRecord } from '../../core/record.ts';
 import {
   FIRST_MESSAGE,
@@ -18,6 +17,7 @@ import {
 } from '../registry/index.ts';
 import { readAvroValue } from './avro-format.ts';
 import { avroReader } from './avro-reader.ts';
+import { avroForm, protobufForm } from './json-form.ts';
 
 // Contracts of the terminal records of each kind. contracts/ has each schema in three languages.
 

@@ -29,7 +29,6 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...['valibot', 'node:*'],
   ],
   core: ['client/base', 'valibot', 'node:async_hooks'],
-  contracts: ['client/base', 'core'],
   events: [
     ...['client/base', 'core', '@jmespath-community/jmespath', 'node:buffer', 'node:crypto'],
   ],
@@ -44,7 +43,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ],
   ],
   'events/formats': [
-    ...['client/base', 'core', 'contracts', 'events', 'events/registry'],
+    ...['client/base', 'core', 'events', 'events/registry'],
     ...['@kafkajs/confluent-schema-registry', 'avsc', 'protobufjs', 'node:*'],
   ],
   kinds: [
@@ -79,7 +78,14 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...['client/base', 'core', 'kafka', 'pipeline/context', 'pipeline/shard', 'tools/inspect'],
   ],
   consumer: [
-    ...['client/base', 'client/http', 'core', 'contracts', 'events/formats', 'events/registry'],
+    ...[
+      'client/base',
+      'client/http',
+      'contracts/index.js',
+      'core',
+      'events/formats',
+      'events/registry',
+    ],
     ...['kafka', 'node:*'],
   ],
   app: [

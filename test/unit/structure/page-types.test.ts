@@ -20,7 +20,7 @@ function problemsOf(texts: ReadonlyMap<string, string>): string {
     paths: {
       'content-review-client': [`${ROOT}packages/client/src/index.ts`],
       'content-review-consumer': [`${ROOT}packages/consumer/src/index.ts`],
-      'content-review-connector/contracts': [`${ROOT}src/contracts/index.ts`],
+      'content-review-connector/contracts': [`${ROOT}contracts/index.d.ts`],
     },
     typeRoots: [`${ROOT}node_modules/@types`],
     rewriteRelativeImportExtensions: false,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Decision } from '../../../../src/contracts/index.ts';
+import type { Decision } from '../../../../contracts/index.js';
 import { codecOf, REGISTRY_FORMATS } from '../../../../src/events/formats/output-format.ts';
 import { writeFrame } from '../../../../src/events/registry/index.ts';
 import { contractFile } from '../../../../test/support/contracts.ts';

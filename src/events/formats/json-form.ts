@@ -1,11 +1,14 @@
 /** Conversion of terminal records between their JSON form and decoded Avro or Protobuf. */
-import { writtenText } from '../../packages/client/src/base/json/json-text.ts';
-import { parseJson, parseKeepingDigits } from '../../packages/client/src/base/json/parse-json.ts';
+import { writtenText } from '../../../packages/client/src/base/json/json-text.ts';
+import {
+  parseJson,
+  parseKeepingDigits,
+} from '../../../packages/client/src/base/json/parse-json.ts';
 import {
   JsonScanner,
   MISSING,
   type ScannedValue,
-} from '../../packages/client/src/base/json/scanner.ts';
+} from '../../../packages/client/src/base/json/scanner.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 

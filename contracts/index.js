@@ -1,0 +1,2 @@
+// The package's entry `contracts` has only types.
+export {};
