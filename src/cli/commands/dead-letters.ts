@@ -1,7 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { EXIT, interruptible } from '../../../packages/client/src/cli/exit-codes.ts';
 import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
-import type { CommandProgress } from '../../../packages/client/src/cli/progress.ts';
 import {
   ago,
   counted,
@@ -109,29 +107,18 @@ async function list(io: Io, flags: ListFlags): Promise<void> {
 
 async function replay(io: Io, at: readonly SourceCoordinate[], flags: ReplayFlags): Promise<void> {
   const { replayDeadLetters } = await import('../../tools/inspect/replay.ts');
-  const write = (tools: Tools, progress: CommandProgress, stop?: AbortSignal) =>
-    replayDeadLetters(tools, {
-      filter: filterOf(flags, at),
-      to: flags.to === 'source' ? tools.pipeline.topics.source : flags.to,
-      open: stop === undefined ? undefined : (group) => tools.openReplay(group),
-      stop,
-      onProgress: (replayed) => progress.show(() => `${counted(replayed, 'record')} so far`),
-    });
-  // An open transaction would block readers of its topics, so the first signal only requests a stop.
-  const writeUntilStopped = (tools: Tools, progress: CommandProgress) =>
-    interruptible(async (stop) => {
-      stop.addEventListener('abort', () =>
-        io.err('stopping after the current transaction; repeat the signal to end at once\n'),
-      );
-      return await write(tools, progress, stop);
-    });
-  const work = flags.yes === true ? writeUntilStopped : write;
+  const isDryRun = flags.yes !== true;
   await runTool(
     io,
     flags,
-    (tools, progress) => work(tools, progress),
+    (tools, progress) =>
+      replayDeadLetters(tools, {
+        filter: filterOf(flags, at),
+        to: flags.to === 'source' ? tools.pipeline.topics.source : flags.to,
+        open: isDryRun ? undefined : (group) => tools.openReplay(group),
+        onProgress: (replayed) => progress.show(() => `${counted(replayed, 'record')} so far`),
+      }),
     replayText,
-    ({ interrupted }) => (interrupted ? EXIT.interrupted : EXIT.ok),
   );
 }
 
@@ -168,20 +155,17 @@ const SKIPPED = {
   too_large_for_target: 'larger than max.message.bytes of the target',
 } as const satisfies Readonly<Record<Exclude<ReplayStatus, 'replayed'>, string>>;
 
-function replayText({ dryRun, to, counts, interrupted }: ReplayReport): string {
+function replayText({ dryRun, to, counts }: ReplayReport): string {
   const skipped = (Object.keys(SKIPPED) as (keyof typeof SKIPPED)[])
     .filter((status) => counts[status] > 0)
     .map((status) => `${counts[status]} ${SKIPPED[status]}`);
   const records = counted(counts.replayed, 'record');
   const sentences = [
-    dryRun
-      ? `Dry run: ${records} would go to ${to}.`
-      : `${interrupted ? 'Interrupted: ' : ''}${records} published to ${to}.`,
+    dryRun ? `Dry run: ${records} would go to ${to}.` : `${records} published to ${to}.`,
     skipped.length === 0 ? '' : `Skipped: ${skipped.join(', ')}.`,
     dryRun && counts.replayed > 0
       ? 'Add --yes to replay; dead-letters list shows the letters.'
       : '',
-    interrupted ? 'Run the command again to continue.' : '',
   ];
   return `${sentences.filter(Boolean).join(' ')}\n`;
 }

@@ -1,5 +1,4 @@
 /** Publishes the originals of dead letters again, each of them only once. */
-import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import {
   BATCH_HEADER_BYTES,
   EncodedRecords,
@@ -35,8 +34,6 @@ export interface ReplayReport {
   readonly dryRun: boolean;
   readonly to: string;
   readonly counts: Readonly<Record<ReplayStatus, number>>;
-  /** True if the replay was stopped before its end. `counts` then covers the part that was done. */
-  readonly interrupted: boolean;
 }
 
 /** Transactional producer for a pipeline's replays. */
@@ -54,8 +51,6 @@ export interface ReplayRequest {
   readonly to: string;
   /** Opens a producer that commits offsets of the given group. undefined for a dry run. */
   readonly open: ((group: string) => ReplayProducer) | undefined;
-  /** Stops the replay after the current transaction when aborted. */
-  readonly stop?: AbortSignal | undefined;
   /** Called after each transaction with the number of records that were (or would be) published. */
   readonly onProgress?: (replayed: number) => void;
 }
@@ -84,7 +79,6 @@ interface Replayable extends ChosenLetter {
 class Replay {
   readonly #inspection: Inspection;
   readonly #request: ReplayRequest;
-  readonly #stop: AbortSignal;
   readonly #positions: ReplayPositions;
   readonly #matches: (entry: DeadLetterEntry) => boolean;
   readonly #maxBytes: number;
@@ -103,7 +97,6 @@ class Replay {
   constructor(inspection: Inspection, request: ReplayRequest, maxBytes: number) {
     this.#inspection = inspection;
     this.#request = request;
-    this.#stop = request.stop ?? new AbortController().signal;
     this.#positions = new ReplayPositions(inspection);
     this.#matches = matcherOf(request.filter);
     this.#maxBytes = maxBytes;
@@ -111,29 +104,20 @@ class Replay {
 
   async run(): Promise<ReplayReport> {
     const { to, open } = this.#request;
-    const stop = this.#stop;
-    const signal = AbortSignal.any([this.#inspection.signal, stop]);
     try {
       if (open === undefined) await this.#positions.read();
-      else await abortable(this.#fence(open), signal);
+      else await this.#fence(open);
       await this.#begin();
       // Reads all letters, because later replays need the letters that this selection leaves out.
-      await scanDeadLetters({ ...this.#inspection, signal }, undefined, (entry, { record }) =>
+      await scanDeadLetters(this.#inspection, undefined, (entry, { record }) =>
         this.#take(entry, record),
       );
       await this.#flush();
-    } catch (error) {
+    } finally {
       // Ends the current transaction, because an open one would block all readers of its topics.
       await this.#writing.catch(() => undefined);
-      if (!stop.aborted || error !== stop.reason) throw error;
-      await this.#writing;
     }
-    return {
-      dryRun: open === undefined,
-      to,
-      counts: this.#counts,
-      interrupted: stop.aborted,
-    };
+    return { dryRun: open === undefined, to, counts: this.#counts };
   }
 
   async close(): Promise<void> {
@@ -186,7 +170,7 @@ class Replay {
     this.#chunk = [];
     this.#bytes = 0;
     this.#writing = this.#writing.then(async () => {
-      if (full.length > 0 && !this.#stop.aborted) await this.#write(full);
+      if (full.length > 0) await this.#write(full);
       return undefined;
     });
     return this.#writing;

@@ -1,4 +1,4 @@
-/** Tests of stopped replays, and of originals that the target rejects. */
+/** Tests of replays that cannot begin, and of originals that the target rejects. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deadLetter } from '../../../../src/core/outcome/dead-letter.ts';
@@ -17,29 +17,13 @@ import {
 } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
 import { KafkaClient } from '../../../support/memory/kafka/client.ts';
-import type { CommitFate, MemoryKafka } from '../../../support/memory/kafka/kafka.ts';
 import { VirtualProcess } from '../../../support/memory/process.ts';
 import { headerList } from '../../../support/records/headers.ts';
 
 const ALL = { reasons: [], sources: [], sinceMs: 0 };
 
-type CommitAttempt = Parameters<NonNullable<MemoryKafka['hooks']['commitFate']>>[0];
-
-function worldWith(
-  letters: number,
-  commitFate: (keys: readonly string[], attempt: CommitAttempt) => CommitFate,
-): World {
-  const world = new World({
-    hooks: {
-      commitFate: (attempt) => {
-        const outputs = attempt.transaction.outputs ?? [];
-        return commitFate(
-          outputs.flatMap(({ records }) => Array.from(records, ({ key }) => String(key))),
-          attempt,
-        );
-      },
-    },
-  });
+function worldWith(letters: number): World {
+  const world = new World();
   world.kafka.cluster.createTopic('retry', 1);
   for (let offset = 0; offset < letters; offset++) putDeadLetter(world, 0, offset);
   return world;
@@ -67,40 +51,14 @@ function replay(
 const keysOf = (world: World) =>
   world.kafka.cluster.committedRecords('retry').map(({ key }) => String(key));
 
-test('a stopped replay finishes its transaction and starts no other transaction, and the next run continues', async () => {
-  const stop = new AbortController();
-  let transactions = 0;
-  const world = worldWith(1_800, (keys) => {
-    if (keys.length > 0 && ++transactions === 2) stop.abort();
-    return 'commit';
-  });
-  const first = await replay(world, { stop: stop.signal });
-  assert.deepEqual([first.interrupted, first.counts.replayed, transactions], [true, 1_000, 2]);
-  assert.equal(keysOf(world).length, 1_000);
-  const second = await replay(world);
-  assert.deepEqual(
-    [second.interrupted, second.counts.replayed, second.counts.replayed_before],
-    [false, 800, 1_000],
-  );
-  assert.equal(new Set(keysOf(world)).size, 1_800);
-});
-
-test('a replay that cannot fence ends when it is stopped, and reports an unresponsive coordinator', async () => {
-  const world = worldWith(3, () => 'commit');
-  const close = async () => {};
-  const commit = () => Promise.reject(new Error('not fenced'));
-  const stop = new AbortController();
-  const fence = () => {
-    stop.abort();
-    return new Promise<void>(() => {});
-  };
-  const stopped = await replay(world, {
-    stop: stop.signal,
-    open: () => ({ fence, commit, close }),
-  });
-  assert.deepEqual([stopped.interrupted, stopped.counts.replayed], [true, 0]);
+test('a replay that cannot fence reports an unresponsive coordinator', async () => {
+  const world = worldWith(3);
   const silent = new TransactionError('aborted', 'it took longer than 10000 ms');
-  const open = () => ({ fence: () => Promise.reject(silent), commit, close });
+  const open = () => ({
+    fence: () => Promise.reject(silent),
+    commit: () => Promise.reject(new Error('not fenced')),
+    close: async () => {},
+  });
   await assert.rejects(
     replay(world, { open }),
     (error: InspectError) => error.failure === 'unreachable' && /took longer/.test(error.message),
@@ -108,7 +66,7 @@ test('a replay that cannot fence ends when it is stopped, and reports an unrespo
 });
 
 test('an original that is too large for the target is reported and skipped, and all others are replayed', async () => {
-  const world = worldWith(0, () => 'commit');
+  const world = worldWith(0);
   const settings = new Map([['max.message.bytes', '160']]);
   world.kafka.cluster.createTopic('small', 1, { settings });
   const tooLarge = [7, 8, 1_233];
@@ -127,7 +85,7 @@ test('an original that is too large for the target is reported and skipped, and 
 });
 
 test('topics that a configured pipeline writes and internal topics are refused as targets, except for the source', async () => {
-  const world = worldWith(1, () => 'commit');
+  const world = worldWith(1);
   const reserved = { reservedTopics: ['retry', 'other-dead', TOPICS.source] };
   world.kafka.cluster.createTopic('__consumer_offsets', 1);
   for (const to of ['decisions', 'dead', TOPICS.journal, 'retry', '__consumer_offsets']) {
