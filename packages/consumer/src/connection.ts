@@ -61,27 +61,20 @@ const passwordOf =
   async () =>
     typeof password === 'string' ? password : await password();
 
-/** Returns a logger that passes every line to one function. If the function fails, that is reported once. */
-export function loggerOf(log: ConsumerLog, bound: object = {}, failed = reportOnce()): Logger {
+/** Returns a logger that passes every line to one function. Failures of the function become process warnings. */
+export function loggerOf(log: ConsumerLog, bound: object = {}): Logger {
   const at = (level: Parameters<ConsumerLog>[0]) => (fields: object, message: string) => {
     const call = async () => await log(level, message, { ...bound, ...fields });
-    call().catch(failed);
+    call().catch((error) =>
+      warnOfProcess('error', 'the log function of the consumer failed', { error }),
+    );
   };
   return {
     debug: at('debug'),
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: (fields) => loggerOf(log, { ...bound, ...fields }, failed),
-  };
-}
-
-function reportOnce(): (error: unknown) => void {
-  let reported = false;
-  return (error) => {
-    if (reported) return;
-    reported = true;
-    warnOfProcess('error', 'the log function of the consumer failed', { error });
+    child: (fields) => loggerOf(log, { ...bound, ...fields }),
   };
 }
 

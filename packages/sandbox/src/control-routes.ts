@@ -9,24 +9,14 @@ import type { Work } from './works.ts';
 
 /** Routes for callers on the same machine. Others need an API key, except for the health. */
 export function controlRoutes({ works, decisions }: SandboxContext): Route[] {
-  const totals = (all: readonly Work[]) => ({
-    uploads: all.filter(({ uploadedMs }) => uploadedMs !== undefined).length,
-    rows: all.reduce((sum, { rows }) => sum + rows, 0),
-  });
   return [
     route('GET', '/sandbox/health', 'none', () => jsonAnswer(200, { status: 'ok' })),
-    route('GET', '/sandbox/batches', 'remote', () => {
-      const all = works.all('batch');
-      const { uploads, rows } = totals(all);
-      const batches = all.map(batchSummary);
-      return jsonAnswer(200, { totals: { batches: all.length, uploads, rows }, batches });
-    }),
-    route('GET', '/sandbox/imports', 'remote', () => {
-      const all = works.all('import');
-      const { uploads, rows: records } = totals(all);
-      const imports = all.map(importSummary);
-      return jsonAnswer(200, { totals: { imports: all.length, uploads, records }, imports });
-    }),
+    route('GET', '/sandbox/batches', 'remote', () =>
+      jsonAnswer(200, { batches: works.all('batch').map(batchSummary) }),
+    ),
+    route('GET', '/sandbox/imports', 'remote', () =>
+      jsonAnswer(200, { imports: works.all('import').map(importSummary) }),
+    ),
     route('GET', '/sandbox/imports/([^/]+)/content', 'remote', (_, id) => {
       const body = works.get('import', id)?.upload;
       if (body !== undefined)

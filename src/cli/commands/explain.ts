@@ -12,17 +12,15 @@ import {
 } from '../../../packages/client/src/cli/text.ts';
 import type { Explanation, FoundTerminal, SearchReport } from '../../tools/inspect/explain.ts';
 import type { JobReport } from '../../tools/inspect/shard-journal.ts';
-import { pointInTime, runTool, type ToolFlags, toolOptions, wholeNumber } from '../tool-options.ts';
+import { pointInTime, runTool, type ToolFlags, toolOptions } from '../tool-options.ts';
 
 const DAY_MS = 86_400_000;
-const DEFAULT_LIMIT = 10;
-/** Maximum number of matches. It is limited because the record of each match is read again. */
-const MAX_LIMIT = 100;
+/** Maximum number of matches to show. It is limited because the record of each match is read again. */
+const LIMIT = 10;
 
 interface ExplainFlags extends ToolFlags {
   readonly key?: string;
   readonly since?: number;
-  readonly limit: number;
 }
 
 export function explainCommand(program: Command, io: Io): void {
@@ -42,12 +40,6 @@ export function explainCommand(program: Command, io: Io): void {
       '--since <time>',
       'start of the search: ISO 8601, or an age (15m, 2h, 7d; default: 1d)',
       pointInTime,
-    )
-    .option(
-      '--limit <number>',
-      'maximum number of matches to show, newest first',
-      wholeNumber('The limit', 1, MAX_LIMIT),
-      DEFAULT_LIMIT,
     )
     .addHelpText(
       'after',
@@ -84,7 +76,7 @@ async function explainOne(io: Io, record: string, flags: ExplainFlags): Promise<
 }
 
 async function explainMatches(io: Io, flags: ExplainFlags): Promise<void> {
-  const { key, since: sinceMs = Date.now() - DAY_MS, limit } = flags;
+  const { key, since: sinceMs = Date.now() - DAY_MS } = flags;
   if (key === undefined)
     throw new CommandFailed(
       'name a record (PARTITION:OFFSET or an event id), or search with --key',
@@ -94,7 +86,7 @@ async function explainMatches(io: Io, flags: ExplainFlags): Promise<void> {
     io,
     flags,
     (tools, progress) =>
-      search(tools, { key, sinceMs, limit }, ({ done, total, matching }) =>
+      search(tools, { key, sinceMs, limit: LIMIT }, ({ done, total, matching }) =>
         progress.show(() => `${bar(done, total)}  ${counted(matching, 'match', 'matches')}`),
       ),
     searchText,
