@@ -73,7 +73,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   telemetry: [
     ...['client/base', 'core', 'pino', 'prom-client', 'node:*', '@opentelemetry/api', 'preact'],
   ],
-  'tools/inspect': ['client/base', 'core', 'node:crypto'],
+  'tools/inspect': ['client/base', 'core', 'valibot'],
   'tools/doctor': [
     ...['client/base', 'core', 'kafka', 'pipeline/context', 'pipeline/shard', 'tools/inspect'],
   ],
