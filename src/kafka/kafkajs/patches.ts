@@ -10,6 +10,7 @@ import { internal, loadKafkaJs, loadWithDate, replace } from './internals.ts';
 import { type MemberAssigner, patchJoins } from './join-patches.ts';
 import { nameLeaderless } from './leader-patches.ts';
 import { PartitionFetch } from './partition-fetch.ts';
+import { fetchFromReplicas } from './replica-patches.ts';
 import { patchResponses } from './response-patches.ts';
 import type { ConsumerGroup, ProduceOptions } from './shapes.ts';
 
@@ -170,6 +171,7 @@ writeRequestsInPlace();
 forgetOldErrors();
 measureByMonotonicClock();
 noNegativeTimers();
+fetchFromReplicas();
 attachAssigners();
 patchJoins();
 patchConnections();
