@@ -164,18 +164,14 @@ export async function createTopic(
   });
 }
 
-const COORDINATOR_TYPES = { group: 0, transaction: 1 } as const;
-
 export async function coordinatorOf(
   cluster: KafkaCluster,
-  type: keyof typeof COORDINATOR_TYPES,
+  type: 'group' | 'transaction',
   id: string,
 ): Promise<KafkaBroker> {
   await cluster.refreshMetadataIfNecessary();
-  return await cluster.findGroupCoordinator({
-    groupId: id,
-    coordinatorType: COORDINATOR_TYPES[type],
-  });
+  const coordinatorType = type === 'group' ? 0 : 1;
+  return await cluster.findGroupCoordinator({ groupId: id, coordinatorType });
 }
 
 /** Describes a group in Kafka's terms. A group that does not exist has the state `Dead`. */
