@@ -39,6 +39,7 @@ export function serverProperties(
   return {
     'process.roles': 'broker,controller',
     'node.id': String(node.id),
+    'broker.rack': `zone-${node.id}`,
     'controller.quorum.voters': cluster
       .map(({ id, controllerPort }) => `${id}@127.0.0.1:${controllerPort}`)
       .join(','),

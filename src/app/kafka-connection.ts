@@ -10,7 +10,7 @@ export function kafkaConnection(
   use: 'connector' | 'tools',
   { logger, metrics }: { readonly logger: Logger; readonly metrics?: Pick<Metrics, 'set'> },
 ): ConnectOptions {
-  const { brokers, clientId, tls } = config.kafka;
+  const { brokers, clientId, rack, tls } = config.kafka;
   const { keyPassphrase } = tls;
   const security = {
     tls: tls.enabled
@@ -21,6 +21,7 @@ export function kafkaConnection(
   return {
     brokers,
     clientId: use === 'tools' ? `${clientId}-tools` : clientId,
+    rack,
     uses: topicUses(config, use),
     groupUse: use === 'tools' ? 'DESCRIBE' : 'READ',
     security: new Security(security, logger, (certificate, expiresAtMs) =>

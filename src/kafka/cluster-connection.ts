@@ -79,7 +79,10 @@ export class ClusterConnection {
         this.lastFailure = why;
         const pauseMs = Math.min(FIRST_RETRY_MS * 2 ** failures, MAX_RETRY_MS);
         await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
-        if (protocolErrorOf(error) !== 'CONCURRENT_TRANSACTIONS')
+        const type = protocolErrorOf(error);
+        // The next attempt connects to the configured brokers (KIP-1102).
+        if (type === 'REBOOTSTRAP_REQUIRED' && this.#open === open) this.#open = undefined;
+        else if (type !== 'CONCURRENT_TRANSACTIONS')
           await open.cluster.refreshMetadata().catch(() => undefined);
       } finally {
         // A replaced connection is closed after its last request.
@@ -161,18 +164,14 @@ export async function createTopic(
   });
 }
 
-const COORDINATOR_TYPES = { group: 0, transaction: 1 } as const;
-
 export async function coordinatorOf(
   cluster: KafkaCluster,
-  type: keyof typeof COORDINATOR_TYPES,
+  type: 'group' | 'transaction',
   id: string,
 ): Promise<KafkaBroker> {
   await cluster.refreshMetadataIfNecessary();
-  return await cluster.findGroupCoordinator({
-    groupId: id,
-    coordinatorType: COORDINATOR_TYPES[type],
-  });
+  const coordinatorType = type === 'group' ? 0 : 1;
+  return await cluster.findGroupCoordinator({ groupId: id, coordinatorType });
 }
 
 /** Describes a group in Kafka's terms. A group that does not exist has the state `Dead`. */

@@ -57,12 +57,17 @@ function firstIn<T>(error: unknown, pick: (cause: KafkaFailure) => T | undefined
 const securityErrorOf = (error: unknown) =>
   firstIn(error, (cause) => (cause instanceof SecurityError ? cause : undefined));
 
+/** Protocol errors after code 88, where kafkajs's table ends, by kafkajs's message. */
+const LATER_ERRORS = new Map([
+  ['Unknown error code 90', 'PRODUCER_FENCED'],
+  ['Unknown error code 129', 'REBOOTSTRAP_REQUIRED'],
+]);
+
 /** Returns the name of the protocol error (`MESSAGE_TOO_LARGE`, …) in an error or its causes. */
 export function protocolErrorOf(error: unknown): string | undefined {
   return firstIn(error, ({ type, message }) => {
     if (typeof type !== 'string') return undefined;
-    // kafkajs's table of protocol errors ends at code 88.
-    return message === 'Unknown error code 90' ? 'PRODUCER_FENCED' : type;
+    return LATER_ERRORS.get(message) ?? type;
   });
 }
 
@@ -73,7 +78,7 @@ export function isClientClosed(error: unknown): boolean {
 
 /** Transient errors that kafkajs's table treats as permanent. */
 const TRANSIENT =
-  /^(CONCURRENT_TRANSACTIONS|OPERATION_NOT_ATTEMPTED|KafkaJSGroupCoordinatorNotFound|KafkaJSLockTimeout)$/;
+  /^(CONCURRENT_TRANSACTIONS|OPERATION_NOT_ATTEMPTED|REBOOTSTRAP_REQUIRED|KafkaJSGroupCoordinatorNotFound|KafkaJSLockTimeout)$/;
 
 /** Returns true if the same request may succeed a moment later. */
 export function isTransient(error: unknown): boolean {
@@ -83,7 +88,7 @@ export function isTransient(error: unknown): boolean {
   const causes = [...causesOf(error)];
   return (
     causes.at(-1)?.retriable === true ||
-    causes.some(({ type, name }) => TRANSIENT.test(String(type ?? name)))
+    causes.some((cause) => TRANSIENT.test(protocolErrorOf(cause) ?? cause.name))
   );
 }
 

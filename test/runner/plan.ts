@@ -3,7 +3,7 @@
  * processes. Files that only compute do not depend on real time, so they run at a lower priority on
  * processors that are idle.
  */
-import { SUITES, suiteOf } from './suites.ts';
+import { ALONE, SUITES, suiteOf } from './suites.ts';
 
 /**
  * Files in `compute` run at a lower priority and do not count as load. Files in `alone` measure, so no other
@@ -104,7 +104,7 @@ export function planOf(files: readonly string[]): Plan[] {
     .map((one) => {
       const { file } = one;
       const suite = suiteOf(file);
-      const lane = suite === 'memory' ? 'alone' : rankIn(COMPUTE, file) >= 0 ? 'compute' : 'usual';
+      const lane = ALONE.has(suite) ? 'alone' : rankIn(COMPUTE, file) >= 0 ? 'compute' : 'usual';
       const load =
         lane === 'compute'
           ? 100

@@ -13,9 +13,12 @@ export const SUITES = [
   'integration',
   'chaos',
   'memory',
+  'clusters',
 ] as const;
 export type Suite = (typeof SUITES)[number];
-const EVERYTHING = SUITES.filter((suite) => suite !== 'memory');
+/** Suites that run only if they are named. */
+export const ALONE: ReadonlySet<string> = new Set(['memory', 'clusters']);
+const EVERYTHING = SUITES.filter((suite) => !ALONE.has(suite));
 
 /** @param file path from `selectFiles` or name of a bundle, in `test/` of the root or of a package */
 export const suiteOf = (file: string): Suite =>

@@ -84,7 +84,7 @@ function parseTokenEndpoint(raw: unknown): string {
 export const kafkaOptions = group('The Kafka cluster of the source, the journal and the outputs.', {
   brokers: several(
     text({
-      help: 'Bootstrap brokers.',
+      help: 'Bootstrap brokers. Their names are resolved again when no known broker responds.',
       allowed: 'host:port',
       check: brokerObjection,
     }),
@@ -96,6 +96,13 @@ export const kafkaOptions = group('The Kafka cluster of the source, the journal 
     fallback: 'content-review-connector',
     pattern: /^[A-Za-z0-9._-]{1,200}$/,
   }),
+  rack: optional(
+    text({
+      help: 'Rack (zone) of this process, to read from replicas in it (KIP-392). The brokers need broker.rack and replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector.',
+      allowed: 'a string of at most 200 characters',
+      pattern: /^(?=.*\S)\P{Cc}{1,200}$/u,
+    }),
+  ),
   tls,
   sasl: group('Login (SASL), for brokers that require one.', {
     mechanism: choice('Login mechanism; the brokers must offer it.', [

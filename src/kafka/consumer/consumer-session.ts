@@ -83,6 +83,7 @@ export class ConsumerSession {
       maxBytes: this.#options.maxBytes,
       maxBytesPerPartition: this.#options.maxBytesPerPartition,
       maxWaitTimeInMs: this.#options.maxWaitMs,
+      rackId: connect.rack ?? '',
       allowAutoTopicCreation: false,
       retry: RETRY,
       partitionAssigners: [

@@ -2,7 +2,7 @@
  * Reader of old source records, for retries and tools. It joins no consumer group and commits
  * nothing, so it needs no rights on a group.
  */
-import { abortable } from '../../../packages/client/src/base/abortable.ts';
+import { abortable, settledWithin } from '../../../packages/client/src/base/abortable.ts';
 import {
   type RecordPiece,
   type SourceReader,
@@ -19,7 +19,8 @@ import {
 import type { ConnectOptions } from '../connect.ts';
 import { isTransient, protocolErrorOf } from '../errors.ts';
 import { OWN_TOPIC_LIMITS, PartitionFetch } from '../kafkajs/partition-fetch.ts';
-import type { FetchedPartition, KafkaCluster } from '../kafkajs/shapes.ts';
+import { AVOIDED_MS, REPLICA_RESPONSE_MS } from '../kafkajs/replica-patches.ts';
+import type { FetchedPartition, KafkaBroker, KafkaCluster } from '../kafkajs/shapes.ts';
 import type { ReadLimits } from '../records/index.ts';
 
 export interface SourceReaderOptions {
@@ -43,6 +44,9 @@ type FetchedPieces = Pick<PartitionFetch, 'nextOffset' | 'highWatermark' | 'piec
 export class KafkaSourceReader implements SourceReader {
   readonly #connection: ClusterConnection;
   readonly #options: SourceReaderOptions;
+  readonly #rack: string;
+  /** Time until which no replica is used, because one has failed (monotonic clock, ms). */
+  #leadersUntilMs = -Infinity;
   #reads = 0;
   #idle: NodeJS.Timeout | undefined;
   readonly #closing = new AbortController();
@@ -50,6 +54,7 @@ export class KafkaSourceReader implements SourceReader {
   constructor(connect: ConnectOptions, options: SourceReaderOptions, logger: Logger) {
     this.#connection = new ClusterConnection(connect, logger, PATIENCE_MS);
     this.#options = options;
+    this.#rack = connect.rack ?? '';
   }
 
   async read(
@@ -129,16 +134,31 @@ export class KafkaSourceReader implements SourceReader {
     position: number,
   ): Promise<FetchedPieces> {
     const { topic, maxFetchBytes: maxBytes = 1024 * 1024 } = this.#options;
-    const [found] = await leadersOf(cluster, topic, [partition]);
-    const answer = await found?.[0].fetch({
-      isolationLevel: READ_COMMITTED,
-      maxWaitTime: MAX_WAIT_MS,
-      minBytes: 1,
-      maxBytes,
-      topics: [{ topic, partitions: [{ partition, fetchOffset: String(position), maxBytes }] }],
-    });
-    const data = answer?.responses[0]?.partitions[0] as FetchedPartition;
-    const fetch = new PartitionFetch(topic, String(position), data);
+    const fetchOffset = String(position);
+    const fetchFrom = async (broker: KafkaBroker, rackId: string) => {
+      const { responses } = await broker.fetch({
+        isolationLevel: READ_COMMITTED,
+        maxWaitTime: MAX_WAIT_MS,
+        minBytes: 1,
+        maxBytes,
+        topics: [{ topic, partitions: [{ partition, fetchOffset, maxBytes }] }],
+        rackId,
+      });
+      const data = responses[0]?.partitions[0] as FetchedPartition;
+      return new PartitionFetch(topic, fetchOffset, data);
+    };
+    const [[leader]] = (await leadersOf(cluster, topic, [partition])) as [[KafkaBroker, unknown]];
+    let fetch = await fetchFrom(leader, performance.now() < this.#leadersUntilMs ? '' : this.#rack);
+    const { preferredReplica: nodeId } = fetch;
+    if (nodeId >= 0) {
+      const fetching = cluster.findBroker({ nodeId }).then((replica) => fetchFrom(replica, ''));
+      const inTime = await settledWithin(fetching, MAX_WAIT_MS + REPLICA_RESPONSE_MS);
+      const near = inTime ? await fetching.catch(() => undefined) : undefined;
+      // Only records that exist are read, so a replica without them has failed or lags.
+      if (near !== undefined && near.nextOffset > position) return near;
+      this.#leadersUntilMs = performance.now() + AVOIDED_MS;
+      fetch = await fetchFrom(leader, '');
+    }
     if (fetch.failure === undefined) return fetch;
     if (protocolErrorOf(fetch.failure) !== 'OFFSET_OUT_OF_RANGE') throw fetch.failure;
     const starts = await listOffsets(cluster, topic, [partition], EARLIEST, READ_COMMITTED);

@@ -27,6 +27,8 @@ export class PartitionFetch {
   readonly nextOffset: number;
   /** Last stable offset: the end for a read_committed consumer. */
   readonly endOffset: number;
+  /** Node in the client's rack that the leader has named instead of returning records, or -1. */
+  readonly preferredReplica: number;
   #fetched: FetchedBytes;
   /**
    * Error of this partition: from the broker, or because the log has grown beyond 2^53 offsets.
@@ -41,6 +43,7 @@ export class PartitionFetch {
     this.fetchedOffset = fetchedOffset;
     this.fetchOffset = Number(fetchedOffset);
     this.endOffset = Number(data.lastStableOffset ?? data.highWatermark);
+    this.preferredReplica = data.preferredReadReplica ?? -1;
     const fetched: FetchedBytes = {
       partition: data.partition,
       fetchOffset: this.fetchOffset,

@@ -10,6 +10,7 @@ import { internal, loadKafkaJs, loadWithDate, replace } from './internals.ts';
 import { type MemberAssigner, patchJoins } from './join-patches.ts';
 import { nameLeaderless } from './leader-patches.ts';
 import { PartitionFetch } from './partition-fetch.ts';
+import { fetchFromReplicas } from './replica-patches.ts';
 import { patchResponses } from './response-patches.ts';
 import type { ConsumerGroup, ProduceOptions } from './shapes.ts';
 
@@ -132,16 +133,14 @@ function attachAssigners(): void {
 /** Time after which a fetch loop counts as healthy. Later failures are counted from zero. */
 const HEALTHY_MS = 10_000;
 
-interface FetchManager {
-  start(): Promise<void>;
-}
+type CreateManager = (options: object) => { start(): Promise<void> };
 
 /** Patch 8: kafkajs never resets its error count, so six broken connections in a month crashed the consumer. */
 function forgetOldErrors(): void {
   const file = 'consumer/fetchManager.js';
   const { isRebalancing } = internal<{ isRebalancing(error: unknown): boolean }>('errors.js');
-  const createManager = internal<(options: object) => FetchManager>(file);
-  replace(file, (options: object): FetchManager => {
+  const createManager = internal<CreateManager>(file);
+  replace(file, (options: object) => {
     const manager = createManager(options);
     const start = async () => {
       const beganMs = performance.now();
@@ -170,6 +169,7 @@ writeRequestsInPlace();
 forgetOldErrors();
 measureByMonotonicClock();
 noNegativeTimers();
+fetchFromReplicas();
 attachAssigners();
 patchJoins();
 patchConnections();

@@ -1,4 +1,6 @@
 /** Parts of kafkajs that the connector uses but kafkajs's own types leave out. */
+import type { Socket } from 'node:net';
+
 /** Module `protocol/error.js`. */
 export interface ProtocolErrors {
   createErrorFromCode(code: number): Error;
@@ -17,7 +19,7 @@ export interface PartitionMetadata {
   /** Broker id, or -1 if there is no leader. */
   readonly leader: number;
   readonly replicas: readonly number[];
-  readonly isr: readonly number[];
+  readonly offlineReplicas?: readonly number[];
 }
 
 export interface ClusterMetadata {
@@ -39,6 +41,7 @@ export interface FetchedPartition {
   highWatermark: string;
   lastStableOffset?: string;
   abortedTransactions?: { producerId: string; firstOffset: string }[] | null;
+  preferredReadReplica?: number;
   /** The undecoded record set. */
   messages: Buffer;
   /** Error of this partition alone. */
@@ -120,15 +123,23 @@ export interface KafkaBroker {
   endTxn(request: object): Promise<unknown>;
 }
 
+interface ConnectionPool {
+  readonly pool: readonly { readonly socket?: Socket }[];
+}
+
 /** Connections to all brokers, and the metadata of requested topics. */
 export interface KafkaCluster {
-  readonly brokerPool: { readonly metadata: ClusterMetadata };
+  readonly brokerPool: {
+    readonly metadata: ClusterMetadata;
+    readonly brokers: Readonly<Record<string, { readonly connectionPool: ConnectionPool }>>;
+  };
   connect(): Promise<void>;
   disconnect(): Promise<void>;
   refreshMetadata(): Promise<void>;
   refreshMetadataIfNecessary(): Promise<void>;
   addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
   findTopicPartitionMetadata(topic: string): readonly PartitionMetadata[];
+  getNodeIds(): readonly string[];
   /** Returns the partitions that each broker leads, by node id. */
   findLeaderForPartitions(
     topic: string,

@@ -2,13 +2,16 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
 import type { GroupOptions } from '../../../src/kafka/index.ts';
+import { TcpProxy } from '../../chaos/harness/faults/proxy.ts';
 import { type RealWorld, realWorld } from '../../conformance/kafka-real.ts';
 import { numbered, RecordingListener, readSourceFrom } from '../../conformance/kafka-world.ts';
-import { exclusiveKafka } from '../../support/kafka/kafka.ts';
+import { exclusiveKafka, TestKafka } from '../../support/kafka/kafka.ts';
 import { damagedSegmentSuite } from './damaged-segment.suite.ts';
 
 // Uses its own broker, because the tests freeze and kill it.
-const kafka = await exclusiveKafka();
+const [seed, known] = [await TcpProxy.listen('kafka'), await TcpProxy.listen('kafka')];
+after(() => Promise.all([seed.close(), known.close()]));
+const kafka = await exclusiveKafka({ proxyPorts: [known.port] });
 damagedSegmentSuite(kafka);
 
 async function joined(
@@ -94,6 +97,27 @@ describe('a member of the group', () => {
     await world.produce(world.topics.source, 1, numbered(2, 1));
     await world.until('all records are read', () => listener.values('source', 1).includes('v2'));
     await world.settle(group.confirmMembership(new AbortController().signal));
+  });
+
+  it('finds the brokers again through the name in its configuration, when no broker that it knows is left (KIP-899)', async () => {
+    const [behind] = kafka.cluster.behind ?? [];
+    seed.targetPort = known.targetPort = behind ?? 0;
+    const client = new TestKafka([`localhost:${seed.port}`]);
+    const world = await realWorld(client, { sourcePartitions: 2, shards: 2 });
+    after(async () => {
+      await world.close();
+      await client.close();
+    });
+    const { listener } = await joined(world);
+    await kafka.write(world.topics.source, numbered(0, 2));
+    await world.until('records are read', () => listener.records('source', 0).length === 2);
+    seed.targetPort = Number(kafka.brokers[0]?.split(':')[1]);
+    known.refusing = true;
+    seed.reset(() => true);
+    await kafka.write(world.topics.source, numbered(2, 1));
+    await world.until('all are read', () => listener.values('source', 0).includes('v2'));
+    const ranges = await world.settle(world.admin.ranges(world.topics.source, [0]));
+    assert.equal(ranges.get(0)?.end, 3);
   });
 
   it('replaces its client if the group does not respond for too long', async () => {

@@ -12,8 +12,10 @@ import type { Admin } from 'kafkajs';
 import { existingCluster } from '../../../dev/kafka/existing-cluster.ts';
 import { type KafkaOptions, type LocalKafka, startKafka } from '../../../dev/kafka/start.ts';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
+import { ClusterConnection, coordinatorOf } from '../../../src/kafka/cluster-connection.ts';
 import { Kafka, logLevel } from '../../../src/kafka/kafkajs/patches.ts';
 import { eventually } from '../eventually.ts';
+import { RecordingLogger } from '../memory/telemetry/recording-telemetry.ts';
 import { type ReadRecord, TopicReader, type TopicReaderOptions } from '../stack/topic-reader.ts';
 import { type NewRecord, TopicWriter } from '../stack/topic-writer.ts';
 
@@ -135,6 +137,18 @@ export class TestKafka {
     const reader = new TopicReader(this.brokers, topic, options);
     this.#readers.push(reader);
     return reader;
+  }
+
+  /** Returns the index of the broker that coordinates a group, or the transactions of an id. */
+  async coordinator(type: 'group' | 'transaction', id: string): Promise<number> {
+    const { brokers } = this;
+    const connection = new ClusterConnection({ brokers, clientId: 'test' }, new RecordingLogger());
+    try {
+      const find = connection.request('find', {}, (cluster) => coordinatorOf(cluster, type, id));
+      return Number((await find).nodeId) - 1;
+    } finally {
+      await connection.close();
+    }
   }
 
   /** Closes every connection. Topics stay. */

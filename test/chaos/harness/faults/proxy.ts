@@ -36,6 +36,7 @@ export class TcpProxy {
   readonly #server: Server;
   readonly #kafka: boolean;
   readonly #links = new Set<Link>();
+  readonly #bytes = new Map<string, number>();
   #latencyMs: () => number = () => 0;
   #silence: Silence | undefined;
   #refusing = false;
@@ -105,6 +106,11 @@ export class TcpProxy {
     this.#order = order;
   }
 
+  /** Bytes that clients with this id have received. */
+  bytesTo(clientId: string): number {
+    return this.#bytes.get(clientId) ?? 0;
+  }
+
   /** Number of open connections. */
   get connections(): number {
     return this.#links.size;
@@ -140,6 +146,7 @@ export class TcpProxy {
           this.#order = undefined;
           return order.taken;
         },
+        received: (clientId, bytes) => this.#bytes.set(clientId, this.bytesTo(clientId) + bytes),
         ended: () => this.#links.delete(link),
       },
     );
@@ -153,6 +160,7 @@ interface LinkParts {
   readonly latencyMs: () => number;
   readonly named: (clientId: string) => void;
   readonly wanted: (head: RequestHead) => ((held: HeldRequest) => void) | undefined;
+  readonly received: (clientId: string, bytes: number) => void;
   readonly ended: () => void;
 }
 
@@ -263,6 +271,7 @@ class Link {
         }
       }
     }
+    this.#parts.received(this.clientId ?? '', data.length);
     this.#down.push(data, this.#parts.latencyMs());
   }
 

@@ -11,7 +11,13 @@ import { Recovery } from '../observe/recovery.ts';
 import type { PipelineRun } from '../pipeline-run.ts';
 import { REQUEST_MS, SESSION_MS, type World } from '../world.ts';
 import { HOSTILE_WRITES, type HostileWrite } from './hostile-writes.ts';
-import { brokerFreeze, brokerKill } from './nemeses/brokers.ts';
+import {
+  brokerFreeze,
+  brokerKill,
+  coordinator,
+  rollingBrokers,
+  someBroker,
+} from './nemeses/brokers.ts';
 import { held } from './nemeses/commands.ts';
 import { addPartition, resetGroup } from './nemeses/group.ts';
 import { lateCommit } from './nemeses/late-commit.ts';
@@ -46,7 +52,10 @@ export const NEMESES: Readonly<Record<string, readonly [Nemesis, dueMs?: number]
   'wall clock stepped': [clockStep],
   'rolling restart': [rollingRestart],
   scaling: [scale],
-  'kill -9 of a broker': [brokerKill],
+  'kill -9 of a broker': [brokerKill(someBroker)],
+  'kill -9 of a group coordinator': [brokerKill(coordinator('group'))],
+  'kill -9 of a transaction coordinator': [brokerKill(coordinator('transaction'))],
+  'rolling restart of the brokers': [rollingBrokers],
   'frozen broker': [brokerFreeze],
   'Kafka slow': [kafkaLatency],
   'Kafka connections reset': [kafkaReset],

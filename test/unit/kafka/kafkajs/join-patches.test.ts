@@ -1,13 +1,10 @@
 /** Each test fails without its patch in src/kafka/kafkajs/join-patches.ts. */
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { describe, it } from 'node:test';
+import { internal } from '../../../../src/kafka/kafkajs/internals.ts';
 import '../../../../src/kafka/kafkajs/patches.ts';
 import type { ProtocolErrors } from '../../../../src/kafka/kafkajs/shapes.ts';
 
-// Loads the same instance of kafkajs that the patches have changed.
-const load = createRequire(import.meta.url);
-const internal = <T>(file: string): T => load(`kafkajs/src/${file}`) as T;
 const logger = { debug() {}, info() {}, warn() {}, error() {}, namespace: () => logger };
 const UNKNOWN_MEMBER_ID = 25;
 const LOADING = 14;

@@ -1,7 +1,7 @@
 /** Patch 19 of kafkajs. Each test fails without its part of src/kafka/kafkajs/leader-patches.ts. */
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { describe, it } from 'node:test';
+import { internal } from '../../../../src/kafka/kafkajs/internals.ts';
 import '../../../../src/kafka/kafkajs/patches.ts';
 import { explain } from '../../../../src/kafka/errors.ts';
 
@@ -20,9 +20,6 @@ interface Cluster {
   };
 }
 
-// Loads the same instance of kafkajs that the patches have changed.
-const load = createRequire(import.meta.url);
-const internal = <T>(file: string): T => load(`kafkajs/src/${file}`) as T;
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, namespace: () => quiet };
 const partition = (partitionId: number, leader: number, partitionErrorCode = 0) => ({
   partitionErrorCode,

@@ -1,13 +1,10 @@
 /** Each test fails without its patch in src/kafka/kafkajs/patches.ts. */
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { describe, it, mock } from 'node:test';
 import { CLIENT_CLOSED, isClientClosed } from '../../../../src/kafka/errors.ts';
+import { internal } from '../../../../src/kafka/kafkajs/internals.ts';
 import '../../../../src/kafka/kafkajs/patches.ts';
 
-// Loads the same instance of kafkajs that the patches have changed.
-const load = createRequire(import.meta.url);
-const internal = <T>(file: string): T => load(`kafkajs/src/${file}`) as T;
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, namespace: () => quiet };
 
 interface Encoder {
