@@ -61,11 +61,11 @@ export async function runConnector(
   setFlagsFromString(HEAP_GROWTH);
   const startedMs = systemClock.now();
   const metrics = new PromMetrics({ version: VERSION });
-  const problems = config.http.console ? new RecentProblems() : undefined;
+  const problems = new RecentProblems();
   const logger = createLogger({
     level: config.log.level,
     onDropped: (lines) => metrics.count('log_lines_dropped_total', {}, lines),
-    ...(problems && { onProblem: problems.add.bind(problems) }),
+    onProblem: problems.add.bind(problems),
   });
   for (const [option, secret] of secretsIn(config))
     secret.onReload(() => logger.info({ option }, 'secret reloaded'));
@@ -93,16 +93,15 @@ export async function runConnector(
   const engines = pipelines.map(({ engine }) => engine);
   const shown = { startedMs, health, memory: opened.budget, pipelines: engines, metrics };
   const about = { version: VERSION, runbook: RUNBOOK_URL, now: systemClock.now };
-  const pages = problems && consolePages({ ...shown, ...about, problems });
+  const pages = consolePages({ ...shown, ...about, problems });
 
   const starting = new AbortController();
   let server: TelemetryServer | undefined;
   let outcome: RunOutcome = 'ok';
   try {
-    const { host, port } = config.http;
-    server = await startTelemetryServer({ host, port, metrics, health, logger, pages });
+    server = await startTelemetryServer({ ...config.http, ...opened, pages });
     const { url } = server;
-    logger.info({ url, ...(pages && { console: `${url}/` }) }, 'metrics and health');
+    logger.info({ url, console: `${url}/` }, 'metrics and health');
     for (const { probe } of services.values()) probe.start();
     const start = async () => {
       await opened.formats.start(starting.signal);

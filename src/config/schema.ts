@@ -48,7 +48,6 @@ const processOptions = {
       fallback: '127.0.0.1',
       pattern: /^[A-Za-z0-9.:_-]+$/,
     }),
-    console: flag('Whether the read-only console is served at /.', true),
     port: integer('Port to listen on; 0 chooses a free one and logs it.', 9464, 0, 65_535),
   }),
   memory: group('Memory limits.', {
