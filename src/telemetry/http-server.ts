@@ -42,7 +42,7 @@ export function metricsPage(
 // An import would also load Node's undici for unused exports, which takes 50 ms and 3 MiB.
 const { createServer } = process.getBuiltinModule('node:http');
 
-interface TelemetryServerOptions {
+export interface TelemetryServerOptions {
   readonly host: string;
   /** 0 selects a free port. */
   readonly port: number;

@@ -256,6 +256,11 @@ htpp: {}
       /^pipelines\[0\]\.output\.includeContent: a list of 1 is not allowed; expected true or false$/,
     ],
     [
+      'a collector without a path',
+      `${MINIMAL}metrics: {otlp: "http://collector:4318"}\n`,
+      /^metrics\.otlp: .*add the path, usually http:\/\/collector:4318\/v1\/metrics/,
+    ],
+    [
       'a number instead of a string',
       MINIMAL.replace('topic: events', 'topic: 42'),
       /^pipelines\[0\]\.source\.topic: 42 is not allowed.*put quotes around it: "42"/,
