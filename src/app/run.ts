@@ -21,6 +21,7 @@ import { Health } from '../telemetry/health.ts';
 import { startTelemetryServer, type TelemetryServer } from '../telemetry/http-server.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { PromMetrics } from '../telemetry/metrics.ts';
+import { type MetricsPush, startMetricsPush } from '../telemetry/metrics-push.ts';
 import { flushSpans, registeredTracer } from '../telemetry/tracing.ts';
 import { type ConnectorService, connectorServices } from './connector-service.ts';
 import { kafkaConnection } from './kafka-connection.ts';
@@ -47,8 +48,8 @@ const MAX_HEARTBEAT_MS = 3_000;
 const FETCH_PARTS = 8;
 /** Part of the shutdown timeout that is reserved for closing after the open transactions have ended. */
 const CLOSING_MS = 750;
-/** Maximum time for sending the last traces. A collector that does not respond must not delay a restart. */
-const TRACES_MS = 5_000;
+/** Maximum time for sending the last traces and metrics. A collector that does not respond must not delay a restart. */
+const COLLECTOR_MS = 5_000;
 
 type Opened = Awaited<ReturnType<typeof open>>;
 
@@ -60,11 +61,11 @@ export async function runConnector(
   setFlagsFromString(HEAP_GROWTH);
   const startedMs = systemClock.now();
   const metrics = new PromMetrics({ version: VERSION });
-  const problems = config.http.console ? new RecentProblems() : undefined;
+  const problems = new RecentProblems();
   const logger = createLogger({
     level: config.log.level,
     onDropped: (lines) => metrics.count('log_lines_dropped_total', {}, lines),
-    ...(problems && { onProblem: problems.add.bind(problems) }),
+    onProblem: problems.add.bind(problems),
   });
   for (const [option, secret] of secretsIn(config))
     secret.onReload(() => logger.info({ option }, 'secret reloaded'));
@@ -92,16 +93,23 @@ export async function runConnector(
   const engines = pipelines.map(({ engine }) => engine);
   const shown = { startedMs, health, memory: opened.budget, pipelines: engines, metrics };
   const about = { version: VERSION, runbook: RUNBOOK_URL, now: systemClock.now };
-  const pages = problems && consolePages({ ...shown, ...about, problems });
+  const pages = consolePages({ ...shown, ...about, problems });
 
   const starting = new AbortController();
   let server: TelemetryServer | undefined;
+  let push: MetricsPush | undefined;
   let outcome: RunOutcome = 'ok';
   try {
-    const { host, port } = config.http;
-    server = await startTelemetryServer({ host, port, metrics, health, logger, pages });
+    server = await startTelemetryServer({ ...config.http, ...opened, pages });
     const { url } = server;
-    logger.info({ url, ...(pages && { console: `${url}/` }) }, 'metrics and health');
+    logger.info({ url, console: `${url}/` }, 'metrics and health');
+    if (config.metrics.otlp !== undefined) {
+      const id = `${hostname()}:${server.port}`;
+      const started = startMetricsPush(config.metrics.otlp, id, startedMs, opened);
+      push = await started.catch(({ message }: Error) => {
+        throw new RefusedError(message);
+      });
+    }
     for (const { probe } of services.values()) probe.start();
     const start = async () => {
       await opened.formats.start(starting.signal);
@@ -135,7 +143,7 @@ export async function runConnector(
     );
   }
   starting.abort(new Error('the connector is stopping'));
-  await stop(config, engines, opened);
+  await stop(config, engines, opened, push);
   await server?.close();
   if (outcome === 'ok') logger.info({}, 'stopped');
   return outcome;
@@ -220,12 +228,16 @@ async function stop(
   { shutdown: { timeoutMs } }: Config,
   pipelines: readonly Pipeline[],
   { services, kafka, results, formats, logger }: Opened,
+  push: MetricsPush | undefined,
 ): Promise<void> {
   const limitMs = Math.max(0, timeoutMs - CLOSING_MS);
-  const traces = { close: () => flushSpans(Math.min(TRACES_MS, limitMs / 2)) };
+  const collectorMs = Math.min(COLLECTOR_MS, limitMs / 2);
+  const collector = {
+    close: () => Promise.all([flushSpans(collectorMs), push?.close(collectorMs)]),
+  };
   const closeAll = async () => {
     await Promise.allSettled(pipelines.map((pipeline) => pipeline.stop()));
-    const shared = [...services.values(), kafka, results, traces, formats];
+    const shared = [...services.values(), kafka, results, collector, formats];
     await Promise.allSettled(shared.map((one) => one.close()));
   };
   if (!(await settledWithin(closeAll(), limitMs)))

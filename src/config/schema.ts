@@ -3,7 +3,7 @@
 import { err, ok, type Result } from '../../packages/client/src/base/result.ts';
 import { certificates, secret } from './files.ts';
 import { ADDRESS, parseAddress, withoutSlash } from './hosts.ts';
-import { group, listOf, type Parsed, value } from './option.ts';
+import { group, listOf, OptionRefusal, type Parsed, value } from './option.ts';
 import { kafkaOptions } from './options/kafka.ts';
 import { pipelineOptions } from './options/pipeline.ts';
 import { namedServices, serviceOptions } from './options/service.ts';
@@ -47,8 +47,22 @@ const processOptions = {
       fallback: '127.0.0.1',
       pattern: /^[A-Za-z0-9.:_-]+$/,
     }),
-    console: flag('Whether the read-only console is served at /.', true),
     port: integer('Port to listen on; 0 chooses a free one and logs it.', 9464, 0, 65_535),
+  }),
+  metrics: group('Metrics by push (docs/endpoints.md).', {
+    otlp: optional(
+      value({
+        help: 'Endpoint for metrics of an OpenTelemetry collector (OTLP/HTTP): https://collector.example.com:4318/v1/metrics',
+        allowed: 'an https:// or http:// address with a path, without query, fragment and user',
+        schema: ADDRESS,
+        parse(raw) {
+          const { href, origin, pathname } = parseAddress(raw, 'OTEL_EXPORTER_OTLP_HEADERS');
+          if (pathname === '/')
+            throw new OptionRefusal(`add the path, usually ${origin}/v1/metrics`);
+          return href;
+        },
+      }),
+    ),
   }),
   memory: group('Memory limits.', {
     budget: bytes(

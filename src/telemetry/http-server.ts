@@ -42,7 +42,7 @@ export function metricsPage(
 // An import would also load Node's undici for unused exports, which takes 50 ms and 3 MiB.
 const { createServer } = process.getBuiltinModule('node:http');
 
-interface TelemetryServerOptions {
+export interface TelemetryServerOptions {
   readonly host: string;
   /** 0 selects a free port. */
   readonly port: number;
@@ -50,7 +50,7 @@ interface TelemetryServerOptions {
   readonly health: Health;
   readonly logger: Logger;
   /** Pages for all other paths. */
-  readonly pages?: Pages | undefined;
+  readonly pages: Pages;
 }
 
 /** Returns undefined for a path without a page. */
@@ -75,7 +75,6 @@ export interface TelemetryServer {
   close(): Promise<void>;
 }
 
-const PATHS = ['/metrics', '/livez', '/readyz'];
 const CLIENT_TIMEOUT_MS = 5_000;
 /** Maximum time from accepting a connection to the last header of its first request. */
 const HEADERS_TIMEOUT_MS = 2_000;
@@ -141,15 +140,8 @@ async function answer(
   const reason = refusal(host, bound, headers);
   if (reason !== undefined) return json(403, { status: 'refused', reason });
   const [path = '/', ...rest] = url.split('?');
-  const query = rest.join('?');
   if (method !== 'GET' && method !== 'HEAD')
     return json(405, { status: 'method not allowed' }, { allow: 'GET, HEAD' });
-  const isOwn = PATHS.includes(path);
-  const page = isOwn ? undefined : await pages?.({ path, query, headers });
-  if (!isOwn && page === undefined)
-    return json(404, { status: 'not found', paths: pages === undefined ? PATHS : ['/', ...PATHS] });
-  if (page !== undefined) return page;
-
   if (path === '/livez') {
     const { ok, stuck } = health.liveness();
     return json(ok ? 200 : 503, { status: ok ? 'alive' : 'stuck', stuck });
@@ -158,11 +150,12 @@ async function answer(
     const { ok, conditions } = health.readiness();
     return json(ok ? 200 : 503, { status: ok ? 'ready' : 'not ready', conditions });
   }
-  return {
-    status: 200,
-    headers: { 'content-type': metrics.contentType, 'cache-control': 'no-store' },
-    body: await metricsText(),
-  };
+  if (path === '/metrics') {
+    const type = { 'content-type': metrics.contentType, 'cache-control': 'no-store' };
+    return { status: 200, headers: type, body: await metricsText() };
+  }
+  const page = await pages({ path, query: rest.join('?'), headers });
+  return page ?? json(404, { status: 'not found', paths: ['/', '/metrics', '/livez', '/readyz'] });
 }
 
 function json(status: number, body: object, headers: PageResponse['headers'] = {}): PageResponse {

@@ -90,6 +90,11 @@ export class PromMetrics implements Metrics {
     return this.#registry.metrics();
   }
 
+  /** Returns all metrics with their series. */
+  async collect(): ReturnType<Registry['getMetricsAsJSON']> {
+    return await this.#registry.getMetricsAsJSON();
+  }
+
   /** Content-Type of `render`. */
   get contentType(): string {
     return this.#registry.contentType;

@@ -126,7 +126,7 @@ Checks beyond the schema: inconsistent values. Every problem is reported at once
 {{- $problems = append $problems "config.kafka.brokers comes from a variable: set networkPolicy.egress.kafka.ports" -}}
 {{- end -}}
 {{- $egress := .egress -}}
-{{- range $name, $option := dict "schemaRegistry" "config.schemaRegistry.urls" "tokenEndpoint" "config.kafka.sasl.oauth.tokenEndpoint" "traces" "OTEL_EXPORTER_OTLP_ENDPOINT" -}}
+{{- range $name, $option := dict "schemaRegistry" "config.schemaRegistry.urls" "tokenEndpoint" "config.kafka.sasl.oauth.tokenEndpoint" "traces" "config.metrics.otlp or OTEL_EXPORTER_OTLP_ENDPOINT" -}}
 {{- if and (not (get $egress $name).ports) (regexMatch "[$]{|[$][(][^)]*[)](/|,|$)" (include (printf "crc.%sAddresses" $name) $)) -}}
 {{- $problems = append $problems (printf "%s comes from a variable: set networkPolicy.egress.%s.ports" $option $name) -}}
 {{- end -}}

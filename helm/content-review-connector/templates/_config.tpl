@@ -96,16 +96,16 @@ Configuration of the connector: `values.config`, with defaults that only the cha
 {{- dig "kafka" "sasl" "oauth" "tokenEndpoint" "" .Values.config -}}
 {{- end -}}
 
-{{/* Addresses of the trace collector: docs/tracing.md. */}}
+{{/* Addresses of the collector of traces and metrics: docs/tracing.md, docs/endpoints.md. */}}
 {{- define "crc.tracesAddresses" -}}
-{{- $addresses := list -}}
+{{- $addresses := list (dig "metrics" "otlp" "" .Values.config) -}}
 {{- range tpl (toYaml .Values.env) . | fromYamlArray -}}
 {{- if has .name (list "OTEL_EXPORTER_OTLP_ENDPOINT" "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") -}}
 {{- /* A value from another source (`valueFrom`) is unknown here, and treated like a variable. */ -}}
 {{- $addresses = append $addresses (default (ternary "${}" "" (hasKey . "valueFrom")) .value) -}}
 {{- end -}}
 {{- end -}}
-{{- join "," $addresses -}}
+{{- join "," (compact $addresses) -}}
 {{- end -}}
 
 {{/*

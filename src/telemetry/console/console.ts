@@ -57,14 +57,9 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml; charset=utf-8',
 };
 
-interface Asset {
-  readonly type: string;
-  readonly body: Buffer;
-}
-
 /** Reads the page's files and the view library. @returns the files by their path on the server */
-export function loadAssets(): ReadonlyMap<string, Asset> {
-  const assets = new Map<string, Asset>();
+export function loadAssets() {
+  const assets = new Map<string, { readonly type: string; readonly body: Buffer }>();
   const add = (name: string, file: URL) => {
     const type = TYPES[path.extname(name)];
     const at = name === 'index.html' ? '/' : `/console/${name}`;

@@ -1,4 +1,4 @@
-/** OpenTelemetry collector for tests, which receives spans over OTLP/HTTP as JSON. */
+/** OpenTelemetry collector for tests, which receives spans as JSON and metrics in the binary encoding. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -27,12 +27,16 @@ type JsonSpan = Omit<CollectedSpan, 'attributes' | 'links'> & {
 };
 
 export class Collector implements AsyncDisposable {
-  /** Bodies of all requests. */
+  /** Bodies of all requests with spans. */
   readonly bodies: string[] = [];
+  /** Bodies of all requests with metrics. */
+  readonly metrics: Buffer[] = [];
   readonly #server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    this.bodies.push(String(Buffer.concat(chunks)));
+    const body = Buffer.concat(chunks);
+    if (request.url === '/v1/metrics') this.metrics.push(body);
+    else this.bodies.push(String(body));
     response.writeHead(200).end();
   });
 

@@ -35,7 +35,8 @@ describe('telemetry server', () => {
     nowMs = 0;
     health = new Health(() => nowMs);
     metrics = new PromMetrics({ version: '1', nodeMetrics: false });
-    server = await startTelemetryServer({ host: '127.0.0.1', port: 0, metrics, health, logger });
+    const parts = { metrics, health, logger, pages: async () => undefined };
+    server = await startTelemetryServer({ host: '127.0.0.1', port: 0, ...parts });
   });
   afterEach(() => server.close());
 
@@ -75,7 +76,7 @@ describe('telemetry server', () => {
   it('refuses other paths and methods', async () => {
     const missing = await get('/');
     assert.equal(missing.status, 404);
-    assert.deepEqual(JSON.parse(missing.body).paths, ['/metrics', '/livez', '/readyz']);
+    assert.deepEqual(JSON.parse(missing.body).paths, ['/', '/metrics', '/livez', '/readyz']);
     assert.equal((await get('/metrics', { method: 'POST', body: 'x' })).status, 405);
     assert.equal((await get('/livez', { method: 'HEAD' })).status, 200);
   });

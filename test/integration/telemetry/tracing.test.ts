@@ -1,5 +1,6 @@
-/** Traces, trace headers and log lines of the real process, with a real broker, the sandbox and a test collector. */
+/** Traces, trace headers, pushed metrics and log lines of the real process, with a real broker, the sandbox and a test collector. */
 import assert from 'node:assert/strict';
+import { hostname } from 'node:os';
 import { after, test } from 'node:test';
 import { SpanKind } from '@opentelemetry/api';
 import type { BatchSummary } from '../../../packages/sandbox/src/control-routes.ts';
@@ -80,12 +81,18 @@ function spanTable({ topics }: { readonly topics: { source: string; decisions: s
   return table;
 }
 
-test('each decision has the trace headers of its event, and the spans of batches arrive before the process ends', async () => {
+test('each decision has the trace headers of its event; spans and the last metrics arrive before the process ends', async () => {
   await using collector = await new Collector().start();
-  const stack = await createStack(kafka, directory, sandbox, setup);
+  const config = { ...setup.config, metrics: { otlp: `${collector.url}/v1/metrics` } };
+  const stack = await createStack(kafka, directory, sandbox, { ...setup, config });
+  const refused = await stack.startReplica({ OTEL_METRIC_EXPORT_INTERVAL: '1m' });
+  const { error } = await refused.logged('startup refused');
+  assert.match(String(error), /^OTEL_METRIC_EXPORT_INTERVAL: set whole milliseconds/);
+  assert.equal((await refused.process.exited).code, 4);
   const replica = await stack.startReplica({
     NODE_OPTIONS: `--import=${REGISTER}`,
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
     // Delays the export, so that no span is sent before the end of the process.
     OTEL_BSP_SCHEDULE_DELAY: '600000',
@@ -109,7 +116,17 @@ test('each decision has the trace headers of its event, and the spans of batches
   assert.deepEqual(collector.bodies, []);
   replica.process.kill('SIGTERM');
   assert.equal((await replica.process.exited).code, 0);
-  for (const body of collector.bodies) assertSilent(body, 'what the collector got');
+  for (const body of [...collector.bodies, ...collector.metrics])
+    assertSilent(String(body), 'what the collector got');
+  assert.ok(collector.metrics.length > 1, 'pushes at the start and at the end');
+  const { port } = new URL(await replica.url());
+  const attributes = [
+    `${hostname()}:${port}`,
+    'content-review-connector',
+    'deployment.environment.name',
+  ];
+  for (const text of [...attributes, 'content_review_decisions_total', 'content_review_loops'])
+    assert.ok(collector.metrics.at(-1)?.includes(text), text);
   const batch = collector.spans.find(({ spanId: id }) => id === settled.span_id);
   assert.ok(batch !== undefined, 'the span in the log line exists');
   assert.equal(batch.name, `process ${stack.topics.source}`);

@@ -21,7 +21,7 @@ describe('a valid configuration', () => {
       [['broker:9092'], 'content-review-connector'],
     );
     assert.equal(service?.apiKey.reveal(), 'key-1');
-    assert.deepEqual(http, { host: '127.0.0.1', port: 9464, console: true });
+    assert.deepEqual(http, { host: '127.0.0.1', port: 9464 });
     assert.equal(memory.budgetBytes, 64 * 2 ** 20);
     const [pipeline] = pipelines;
     assert.equal(pipeline?.source.group, 'content-review-posts');
@@ -63,10 +63,11 @@ describe('a valid configuration', () => {
   });
 
   it('reads lists, numbers and booleans from variables', () => {
-    const text = `${MINIMAL.replace('[broker:9092]', `"\${B}"`)}http: {port: "\${P}", console: "\${E}"}\nmemory: {budget: "\${M}"}\n`;
-    const config = parse(text, { B: 'a:1, b:2', P: '0', E: 'false', M: '128MiB' });
+    const minimal = MINIMAL.replace('[broker:9092]', `"\${B}"`);
+    const text = `${minimal.replace('}}]', `}, output: {includeContent: "\${E}"}}]`)}http: {port: "\${P}"}\nmemory: {budget: "\${M}"}\n`;
+    const config = parse(text, { B: 'a:1, b:2', P: '0', E: 'true', M: '128MiB' });
     assert.deepEqual(config.kafka.brokers, ['a:1', 'b:2']);
-    assert.deepEqual([config.http.console, config.http.port], [false, 0]);
+    assert.deepEqual([config.pipelines[0]?.output.includeContent, config.http.port], [true, 0]);
     assert.equal(config.memory.budgetBytes, 128 * 2 ** 20);
   });
 
@@ -255,8 +256,13 @@ htpp: {}
   for (const [what, text, pattern] of [
     [
       'a list instead of a boolean',
-      `${MINIMAL}http: {console: ["true"]}\n`,
-      /^http\.console: a list of 1 is not allowed; expected true or false$/,
+      MINIMAL.replace('}}]', '}, output: {includeContent: ["true"]}}]'),
+      /^pipelines\[0\]\.output\.includeContent: a list of 1 is not allowed; expected true or false$/,
+    ],
+    [
+      'a collector without a path',
+      `${MINIMAL}metrics: {otlp: "http://collector:4318"}\n`,
+      /^metrics\.otlp: .*add the path, usually http:\/\/collector:4318\/v1\/metrics/,
     ],
     [
       'a number instead of a string',

@@ -71,7 +71,9 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   config: ['client/base', 'core', 'events/expression', 'client/http', 'yaml', 'node:*'],
   telemetry: [
-    ...['client/base', 'core', 'pino', 'prom-client', 'node:*', '@opentelemetry/api', 'preact'],
+    ...['client/base', 'core', 'pino', 'prom-client', 'node:*', 'preact', '@opentelemetry/api'],
+    ...['@opentelemetry/exporter-metrics-otlp-proto', '@opentelemetry/resources'],
+    '@opentelemetry/sdk-metrics',
   ],
   'tools/inspect': ['client/base', 'core', 'valibot'],
   'tools/doctor': [
