@@ -224,6 +224,21 @@ export function securityLoginSuite(secured: SecuredKafka): void {
       await usedBeyondItsSession(connection, loginsAt);
       await connection.close();
     });
+
+    it('replaces a session that it cannot renew, because the principal has changed', async () => {
+      const server = await tokenServer((count) =>
+        tokenAnswer(unsignedToken(count === 1 ? 'nobody' : 'connector', SESSION_MS), SESSION_MS),
+      );
+      try {
+        const connection = connect(port, TLS, oauth(server.url));
+        assert.equal(await brokers(connection), 1);
+        await sleep(LATE_IN_SESSION * SESSION_MS);
+        assert.equal(await brokers(connection), 1);
+        await connection.close();
+      } finally {
+        await server.close();
+      }
+    });
   });
 
   /**
