@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Secret } from '../../../src/config/secret.ts';
 import {
   connectKafka,
+  endpointTokens,
   type KafkaConnection,
   requestFailure,
   type SaslOptions,
@@ -19,12 +20,7 @@ import { PASSWORD, SESSION_MS, type SecuredKafka } from './secured-kafka.ts';
 import { tokenAnswer, tokenServer, unsignedToken } from './token-server.ts';
 
 /** Secrets that must not appear in logs, including the first part of a token. */
-const SECRETS = [
-  PASSWORD,
-  'client-secret-1',
-  'passphrase-1',
-  unsignedToken('nobody', 0).split('.')[0] as string,
-];
+const SECRETS = [PASSWORD, 'client-secret-1', unsignedToken('nobody', 0).split('.')[0] as string];
 
 /** Fractions of a session around 85 %, at which the connector logs in again. */
 const [EARLY_IN_SESSION, LATE_IN_SESSION] = [0.8, 0.9];
@@ -79,8 +75,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
       const tls = {
         ...TLS,
         certificate: file('client.pem', own.certificate),
-        key: file('client.key', own.encryptedKey('passphrase-1')),
-        keyPassphrase: async () => 'passphrase-1',
+        key: file('client.key', own.key),
       };
       assert.equal(await brokers(connect(mtls, tls)), 1);
       assert.ok(!logger.lines.some(({ message }) => message.includes('earlier ones stay')));
@@ -138,7 +133,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
         assertSilent(allOf(error), 'an error', SECRETS);
         assert.match(
           error.message,
-          /does not accept the token \(invalid_token\): check scope, parameters and extensions in kafka\.sasl\.oauth/,
+          /does not accept the token \(invalid_token\): check parameters and extensions in kafka\.sasl\.oauth/,
         );
         assert.equal(requestFailure(error), 'refused');
         expired = false;
@@ -270,14 +265,14 @@ export function securityLoginSuite(secured: SecuredKafka): void {
     return {
       mechanism: 'oauthbearer',
       extensions: { logicalCluster: 'lkc-1' },
-      token: {
+      tokens: endpointTokens({
         endpoint,
         clientId: 'connector',
         clientSecret,
         parameters: {},
         open: () => directHttp(),
         timeoutMs: 5_000,
-      },
+      }),
     };
   }
 }
