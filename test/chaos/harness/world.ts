@@ -1,9 +1,16 @@
 /** World of a run: brokers and the sandbox behind proxies, replicas, producers and the observer. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type LocalKafka, startKafka } from '../../../dev/kafka/start.ts';
+import {
+  type TokenServer,
+  tokenAnswer,
+  tokenServer,
+  unsignedToken,
+} from '../../integration/kafka/token-server.ts';
 import { eventually } from '../../support/eventually.ts';
 import { TestKafka } from '../../support/kafka/kafka.ts';
 import { SeededRandom } from '../../support/memory/clock.ts';
+import { CANARY } from '../../support/stack/canary.ts';
 import { Sandbox } from '../../support/stack/sandbox.ts';
 import {
   createStack,
@@ -40,6 +47,8 @@ export interface WorldOptions {
   readonly rate: number;
   /** Quota of the reviews, rows per minute. */
   readonly quota?: number | undefined;
+  /** Lifetime of the sessions and tokens of logins, seconds. Default: no logins. */
+  readonly reauth?: number | undefined;
   /** Directory for the sandbox's policy and the configuration. The caller removes it. */
   readonly directory: string;
   readonly signal: AbortSignal;
@@ -51,6 +60,8 @@ export class World {
   readonly kafka: TestKafka;
   readonly brokers: readonly TcpProxy[];
   readonly service: TcpProxy;
+  /** Token endpoint of the replicas, if they log in. */
+  readonly logins: { readonly tokens: TokenServer; readonly sessionMs: number } | undefined;
   readonly sandbox: Sandbox;
   readonly stack: Stack;
   /** Secrets found in the logs of replicas (I6). */
@@ -71,13 +82,22 @@ export class World {
     options: WorldOptions,
     parts: Pick<
       World,
-      'cluster' | 'kafka' | 'brokers' | 'service' | 'sandbox' | 'stack' | 'leaks' | 'probeTopic'
+      | 'cluster'
+      | 'kafka'
+      | 'brokers'
+      | 'service'
+      | 'logins'
+      | 'sandbox'
+      | 'stack'
+      | 'leaks'
+      | 'probeTopic'
     >,
   ) {
     this.cluster = parts.cluster;
     this.kafka = parts.kafka;
     this.brokers = parts.brokers;
     this.service = parts.service;
+    this.logins = parts.logins;
     this.sandbox = parts.sandbox;
     this.stack = parts.stack;
     this.leaks = parts.leaks;
@@ -113,7 +133,14 @@ export class World {
       begun.push(...brokers.map((proxy) => () => proxy.close()));
       const service = await TcpProxy.listen('http');
       begun.push(() => service.close());
+      const sessionMs = (options.reauth ?? 0) * 1_000;
+      const tokens =
+        sessionMs === 0
+          ? undefined
+          : await tokenServer(() => tokenAnswer(unsignedToken('connector', sessionMs), sessionMs));
+      if (tokens !== undefined) begun.push(() => tokens.close());
       const cluster = await startKafka({
+        ...(tokens && { properties: loginProperties(sessionMs) }),
         brokers: options.brokers,
         proxyPorts: brokers.map(({ port }) => port),
         signal: options.signal,
@@ -136,7 +163,7 @@ export class World {
       const at = { sandbox, url: `http://127.0.0.1:${service.port}` };
       const leaks: string[] = [];
       const stack = await createStack(kafka, options.directory, at, {
-        ...stackOptions(options, brokers),
+        ...stackOptions(options, brokers, tokens?.url),
         onLeak: ({ message }) => leaks.push(message),
       });
       const probeTopic = await kafka.createTopic('probe', { partitions: options.brokers });
@@ -146,6 +173,7 @@ export class World {
         kafka,
         brokers,
         service,
+        logins: tokens && { tokens, sessionMs },
         sandbox: new Sandbox(url),
         stack,
         leaks,
@@ -221,7 +249,8 @@ export class World {
     ]);
     await Promise.allSettled([this.cluster.stop(), this.stack.sandbox.stop(0)]);
     await this.kafka.close().catch(() => undefined);
-    await Promise.all([...this.brokers, this.service].map((proxy) => proxy.close()));
+    const servers = [...this.brokers, this.service, this.logins?.tokens];
+    await Promise.all(servers.map((server) => server?.close()));
   }
 }
 
@@ -241,7 +270,28 @@ const HASTY_REVIEWS = 4;
 export const hastyKind = (seed: number): Kind =>
   new SeededRandom(seed).below(HASTY_REVIEWS) === 0 ? 'review' : 'import';
 
-function stackOptions({ quota, seed }: WorldOptions, brokers: readonly TcpProxy[]): StackOptions {
+const OAUTH = 'org.apache.kafka.common.security.oauthbearer';
+
+/** Properties of brokers that require a login of the replicas. */
+const loginProperties = (sessionMs: number) => ({
+  'listener.security.protocol.map':
+    'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:SASL_PLAINTEXT',
+  'listener.name.proxied.sasl.enabled.mechanisms': 'OAUTHBEARER',
+  'listener.name.proxied.oauthbearer.sasl.jaas.config': `${OAUTH}.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="broker";`,
+  'listener.name.proxied.oauthbearer.sasl.server.callback.handler.class': `${OAUTH}.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler`,
+  'listener.name.proxied.oauthbearer.connections.max.reauth.ms': String(sessionMs),
+});
+
+const loginOf = (tokenEndpoint: string) => ({
+  mechanism: 'oauthbearer',
+  oauth: { tokenEndpoint, clientId: 'connector', clientSecret: CANARY.key },
+});
+
+function stackOptions(
+  { quota, seed }: WorldOptions,
+  brokers: readonly TcpProxy[],
+  tokenEndpoint: string | undefined,
+): StackOptions {
   return {
     ...setupOf({ ...CHOICES, hasty: hastyKind(seed), quota }),
     connector: [
@@ -257,6 +307,7 @@ function stackOptions({ quota, seed }: WorldOptions, brokers: readonly TcpProxy[
         brokers: brokers.map(({ port }) => `127.0.0.1:${port}`),
         // biome-ignore lint/suspicious/noTemplateCurlyInString: filled in from the environment.
         clientId: '${CHAOS_CLIENT}',
+        ...(tokenEndpoint && { sasl: loginOf(tokenEndpoint) }),
       },
       service: { timeout: `${SERVICE_ANSWER_MS}ms` },
     },
