@@ -44,15 +44,11 @@ const oauth = group('Source of the tokens for oauthbearer: a token endpoint, or 
   clientSecret: optional(secret('Client secret at the token endpoint.')),
   clientAssertion: optional(
     secret(
-      'Replaces `clientSecret` (private_key_jwt): a signed JWT, or a private key (PEM; RSA or EC P-256) with which the connector signs one for each request.',
+      'Replaces `clientSecret` (private_key_jwt): a signed JWT, or a private key in PEM (RSA or EC P-256) to sign JWTs.',
       { hasLines: true },
     ),
   ),
-  token: optional(
-    secret(
-      'Token in a file, such as a projected service-account token. Replaces the token endpoint. Each login reads it again.',
-    ),
-  ),
+  token: optional(secret('Token, read again for each login. Replaces the token endpoint.')),
   parameters: mapOf(
     text({
       help: 'Further parameters of the token request, such as {scope: kafka}.',
