@@ -24,6 +24,7 @@ import { KINDS, type Kind, setupOf } from '../load/pipelines.ts';
 import { TcpProxy } from './faults/proxy.ts';
 import { Fleet } from './fleet.ts';
 import { Observer } from './observe/observer.ts';
+import type { ChaosOptions } from './options.ts';
 import { PipelineRun } from './pipeline-run.ts';
 
 export const SESSION_MS = 2_500;
@@ -40,20 +41,12 @@ const SETTLE_MS = 60_000;
 /** Maximum wait for clients of the cluster to close, ms. Brokers may be frozen. */
 const STOP_MS = 10_000;
 
-export interface WorldOptions {
-  readonly brokers: 1 | 3;
-  readonly seed: number;
-  /** Records per second over all kinds. */
-  readonly rate: number;
-  /** Quota of the reviews, rows per minute. */
-  readonly quota?: number | undefined;
-  /** Lifetime of the sessions and tokens of logins, seconds. Default: no logins. */
-  readonly reauth?: number | undefined;
+export type WorldOptions = Omit<ChaosOptions, 'minutes' | 'faults' | 'logs'> & {
   /** Directory for the sandbox's policy and the configuration. The caller removes it. */
   readonly directory: string;
-  readonly signal: AbortSignal;
-  readonly onProgress: (message: string) => void;
-}
+};
+
+type Outside = 'cluster' | 'kafka' | 'brokers' | 'service' | 'logins';
 
 export class World {
   readonly cluster: LocalKafka;
@@ -80,18 +73,7 @@ export class World {
 
   private constructor(
     options: WorldOptions,
-    parts: Pick<
-      World,
-      | 'cluster'
-      | 'kafka'
-      | 'brokers'
-      | 'service'
-      | 'logins'
-      | 'sandbox'
-      | 'stack'
-      | 'leaks'
-      | 'probeTopic'
-    >,
+    parts: Pick<World, Outside | 'sandbox' | 'stack' | 'leaks' | 'probeTopic'>,
   ) {
     this.cluster = parts.cluster;
     this.kafka = parts.kafka;

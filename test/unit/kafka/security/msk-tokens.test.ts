@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHash, createHmac } from 'node:crypto';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
+import { beforeEach, describe, it, type TestContext } from 'node:test';
 import { saslOptions } from '../../../../src/app/kafka-connection.ts';
 import { mskTokens } from '../../../../src/kafka/security/msk-tokens.ts';
+import { type TokenServer, tokenServer } from '../../../integration/kafka/token-server.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { parse } from '../../config/problems-of.ts';
 
@@ -16,24 +14,20 @@ const SESSION = { id: 'ASIAEXAMPLE', secret: 'secret-key-2', token: 'session-tok
 const BROKERS = ['b-1.demo.abc.c2.kafka.eu-west-1.amazonaws.com:9098'];
 const never = new AbortController().signal;
 
-const before = { ...process.env };
-const clean = () => {
-  for (const name of Object.keys(process.env))
-    if (name.startsWith('AWS_')) delete process.env[name];
+/** Variables that keep the library of AWS from this machine. */
+const ALONE = {
+  AWS_EC2_METADATA_DISABLED: 'true',
+  AWS_CONFIG_FILE: '/nowhere',
+  AWS_SHARED_CREDENTIALS_FILE: '/nowhere',
 };
 beforeEach(() => {
-  clean();
-  process.env.AWS_EC2_METADATA_DISABLED = 'true';
-  process.env.AWS_CONFIG_FILE = process.env.AWS_SHARED_CREDENTIALS_FILE = '/nowhere';
-});
-afterEach(() => {
-  clean();
-  Object.assign(process.env, before);
+  for (const name of Object.keys(process.env))
+    if (name.startsWith('AWS_')) delete process.env[name];
 });
 
 /** Requests a token like a connector with this environment. */
 function request(environment: NodeJS.ProcessEnv = {}, brokers = BROKERS) {
-  Object.assign(process.env, environment);
+  Object.assign(process.env, ALONE, environment);
   const config = parse(`
 kafka: {brokers: ["${brokers}"], tls: {enabled: true}, sasl: {mechanism: aws-msk-iam}}
 service: {baseUrl: "https://review.example", apiKey: key-1}
@@ -72,43 +66,34 @@ function verified(token: string, secret: string, region = 'eu-west-1'): URLSearc
   return searchParams;
 }
 
-async function standIn(t: TestContext, answer: RequestListener): Promise<string> {
-  const server = createServer(answer).listen(0, '127.0.0.1');
-  t.after(async () => {
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
+/** Starts a stand-in for AWS that returns `body` to a request with the projected token, and closes after the test. */
+async function standIn(t: TestContext, body: string): Promise<TokenServer> {
+  const server = await tokenServer(() => {
+    const { form, login } = server.requests.at(-1) ?? assert.fail();
+    const sent = form.get('WebIdentityToken') ?? Buffer.from(login).toString('base64');
+    return sent === PROJECTED ? { status: 200, body } : { status: 403, body: DENIED };
   });
-  await once(server, 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  t.after(() => server.close());
+  return server;
 }
 
-function tokenFile(): string {
+function tokenFile(token: string): string {
   const file = path.join(temporaryDirectory(), 'token');
-  writeFileSync(file, 'projected-token');
+  writeFileSync(file, token);
   return file;
 }
 
+/** Token of the pod, in base64, as which the stand-in reads the header of the pod identity agent. */
+const PROJECTED = Buffer.from('projected-token').toString('base64');
 const EXPIRES = new Date(Date.now() + 600_000).toISOString();
-
-/** Answers AssumeRoleWithWebIdentity. */
-function sts(forms: URLSearchParams[], status = 200): RequestListener {
-  return async (message, response) => {
-    let body = '';
-    for await (const part of message) body += String(part);
-    const form = new URLSearchParams(body);
-    forms.push(form);
-    const isRight = status === 200 && form.get('WebIdentityToken') === 'projected-token';
-    const credentials = `<AccessKeyId>${SESSION.id}</AccessKeyId><SecretAccessKey>${SESSION.secret}</SecretAccessKey><SessionToken>${SESSION.token}</SessionToken><Expiration>${EXPIRES}</Expiration>`;
-    response
-      .writeHead(isRight ? 200 : 403, { 'content-type': 'text/xml' })
-      .end(
-        isRight
-          ? `<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleWithWebIdentityResult><Credentials>${credentials}</Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>`
-          : '<ErrorResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>projected-token</Message></Error></ErrorResponse>',
-      );
-  };
-}
+const ROLE = `<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>${SESSION.id}</AccessKeyId><SecretAccessKey>${SESSION.secret}</SecretAccessKey><SessionToken>${SESSION.token}</SessionToken><Expiration>${EXPIRES}</Expiration></Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>`;
+const DENIED = `<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>${PROJECTED}</Message></Error></ErrorResponse>`;
+const ROLE_ARN = 'arn:aws:iam::123456789012:role/connector';
+const roleOf = (url: string, token: string) => ({
+  AWS_ENDPOINT_URL_STS: url,
+  AWS_ROLE_ARN: ROLE_ARN,
+  AWS_WEB_IDENTITY_TOKEN_FILE: tokenFile(token),
+});
 
 describe('a token for MSK', () => {
   it('is signed with the keys of the environment, for the region in the names of the brokers', async () => {
@@ -123,40 +108,24 @@ describe('a token for MSK', () => {
   });
 
   it('is signed with the keys of a role that the projected token permits, under one session name', async (t) => {
-    const forms: URLSearchParams[] = [];
-    const role = {
-      AWS_ENDPOINT_URL_STS: await standIn(t, sts(forms)),
-      AWS_ROLE_ARN: 'arn:aws:iam::123456789012:role/connector',
-      AWS_WEB_IDENTITY_TOKEN_FILE: tokenFile(),
-    };
-    const { value, lifetimeMs } = await request(role);
-    const parameters = verified(value, SESSION.secret);
-    assert.equal(parameters.get('X-Amz-Security-Token'), SESSION.token);
-    // The token ends with its credentials.
-    assert.ok(lifetimeMs <= 600_000, String(lifetimeMs));
-    await request(role);
-    assert.deepEqual(
-      forms.map((form) => form.get('RoleArn')),
-      [role.AWS_ROLE_ARN, role.AWS_ROLE_ARN],
-    );
+    const { url, requests } = await standIn(t, ROLE);
+    const environment = roleOf(url, PROJECTED);
+    const { value, lifetimeMs } = await request(environment);
+    assert.equal(verified(value, SESSION.secret).get('X-Amz-Security-Token'), SESSION.token);
+    assert.ok(lifetimeMs <= 600_000, 'the token ends with its credentials');
+    await request(environment);
+    const [first, second] = requests.map(({ form }) => form);
+    assert.equal(first?.get('RoleArn'), ROLE_ARN);
     // Brokers reject the renewal of a session under a different name.
-    assert.equal(new Set(forms.map((form) => form.get('RoleSessionName'))).size, 1);
+    assert.equal(first?.get('RoleSessionName'), second?.get('RoleSessionName'));
   });
 
   it('is signed with the keys of the pod identity agent', async (t) => {
-    const url = await standIn(t, ({ headers }, response) => {
-      const credentials = {
-        AccessKeyId: SESSION.id,
-        SecretAccessKey: SESSION.secret,
-        Token: SESSION.token,
-        Expiration: EXPIRES,
-      };
-      const isRight = headers.authorization === 'projected-token';
-      response.writeHead(isRight ? 200 : 401).end(JSON.stringify(isRight ? credentials : {}));
-    });
+    const { id: AccessKeyId, secret: SecretAccessKey, token: Token } = SESSION;
+    const keys = { AccessKeyId, SecretAccessKey, Token, Expiration: EXPIRES };
     const { value } = await request({
-      AWS_CONTAINER_CREDENTIALS_FULL_URI: `${url}/v1/credentials`,
-      AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: tokenFile(),
+      AWS_CONTAINER_CREDENTIALS_FULL_URI: (await standIn(t, JSON.stringify(keys))).url,
+      AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: tokenFile(PROJECTED),
     });
     assert.equal(verified(value, SESSION.secret).get('X-Amz-Security-Token'), SESSION.token);
   });
@@ -164,17 +133,16 @@ describe('a token for MSK', () => {
   it('is refused with the cause if there are no credentials, no permission or no region', async (t) => {
     const failure = async (environment: NodeJS.ProcessEnv, brokers?: string[]) => {
       const { message, retriable } = await request(environment, brokers).catch((error) => error);
-      assert.doesNotMatch(message, /projected-token|secret-key/);
+      assert.doesNotMatch(message, /cHJvamVj|wrong/);
       return `${message}${retriable ? ' (again)' : ''}`;
     };
     assert.match(await failure({}, ['msk:1']), /names in kafka\.brokers: set AWS_REGION$/);
     assert.match(await failure({}), /no AWS credentials .*\(CredentialsProviderError\): check/);
-    const role = {
-      AWS_ENDPOINT_URL_STS: await standIn(t, sts([], 403)),
-      AWS_ROLE_ARN: 'arn:aws:iam::123456789012:role/connector',
-      AWS_WEB_IDENTITY_TOKEN_FILE: tokenFile(),
-    };
-    assert.match(await failure(role), /\(AccessDenied\): .*the trust policy of the role$/);
+    const { url } = await standIn(t, ROLE);
+    assert.match(
+      await failure(roleOf(url, 'wrong')),
+      /\(AccessDenied\): .*the trust policy of the role$/,
+    );
   });
 
   it('is refused with the command that installs the package if it is missing', async () => {

@@ -9,22 +9,6 @@ import { unsignedToken } from '../../../integration/kafka/token-server.ts';
 import { RecordingLogger } from '../../../support/memory/telemetry/recording-telemetry.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
-/** Writes files as the kubelet does: into a new directory, to which a link is renamed. */
-function projectedVolume() {
-  const directory = temporaryDirectory();
-  const at = (...parts: string[]) => path.join(directory, ...parts);
-  let count = 0;
-  const write = (token: string) => {
-    const version = `..${++count}`;
-    mkdirSync(at(version));
-    writeFileSync(at(version, 'token'), token);
-    symlinkSync(version, at('..data_tmp'));
-    renameSync(at('..data_tmp'), at('..data'));
-  };
-  symlinkSync(path.join('..data', 'token'), at('token'));
-  return { write, file: at('token') };
-}
-
 function source(current: () => Promise<string>) {
   const wait = async () => undefined;
   return new TokenSource({ ...fileTokens(current), logger: new RecordingLogger(), wait });
@@ -32,16 +16,25 @@ function source(current: () => Promise<string>) {
 
 describe('a token in a file', () => {
   it('is read again for each login, also after an atomic replacement', async () => {
-    const { write, file } = projectedVolume();
+    const directory = temporaryDirectory();
+    const at = (name: string) => path.join(directory, name);
+    /** Replaces the link `..data`, as the kubelet does. */
+    const write = (version: string, token: string) => {
+      mkdirSync(at(version));
+      writeFileSync(at(`${version}/token`), token);
+      symlinkSync(version, at('..data_tmp'));
+      renameSync(at('..data_tmp'), at('..data'));
+    };
+    symlinkSync('..data/token', at('token'));
     const [first, second] = [unsignedToken('first', 60_000), unsignedToken('second', 60_000)];
-    write(first);
-    const secret = Secret.file(file);
+    write('1', first);
+    const secret = Secret.file(at('token'));
     const tokens = source(() => secret.current());
     assert.equal(await tokens.token(), first);
-    write(`${second}\n`);
+    write('2', `${second}\n`);
     assert.equal(await tokens.token(), second);
-    write(' ');
-    assert.equal(await tokens.token(), second);
+    write('3', 'opaque');
+    assert.equal(await tokens.token(), 'opaque');
   });
 
   for (const [what, token, message] of [
@@ -57,8 +50,4 @@ describe('a token in a file', () => {
       assert.match(error.message, /kafka\.sasl\.oauth\.token$/);
       assert.ok(error.retriable && !error.message.includes(token));
     });
-
-  it('need not be a JWT', async () => {
-    assert.equal(await source(async () => 'opaque').token(), 'opaque');
-  });
 });

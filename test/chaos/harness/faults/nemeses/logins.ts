@@ -5,10 +5,8 @@ import type { Nemesis } from '../nemesis.ts';
 /** Share of a session for which the token endpoint fails. Tokens have the lifetime of a session. */
 const OUTAGE = 2 / 3;
 
-function loginsOf({ logins }: World) {
-  if (logins === undefined) throw new Error('this fault requires --reauth');
-  return logins;
-}
+/** These faults run only if there are logins. */
+const loginsOf = ({ logins }: World) => logins as NonNullable<World['logins']>;
 
 /** Waits until every session has ended once. Fails if a member had to join its group again. */
 export const sessionsEnd: Nemesis = async (world) => {
