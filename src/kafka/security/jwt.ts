@@ -12,7 +12,7 @@ const ASSERTION_S = 60;
 
 /** Returns the expiry of a JWT (ms since the epoch), or undefined for other tokens and tokens without an expiry. */
 export function expiryOf(token: string): number | undefined {
-  if (!JWT.test(token) || token.length > MAX_LENGTH) return undefined;
+  if (token.length > MAX_LENGTH || !JWT.test(token)) return undefined;
   const claims = tryParseJson(String(Buffer.from(token.split('.')[1] ?? '', 'base64url')));
   const { exp } = Object(claims) as { exp?: unknown };
   return typeof exp === 'number' && Number.isFinite(exp) ? exp * 1_000 : undefined;
