@@ -1,7 +1,14 @@
 /** Options for connecting to the brokers, from a configuration. Used by the connector and the tools. */
 import type { Config } from '../config/schema.ts';
 import type { Logger, Metrics } from '../core/ports/telemetry.ts';
-import { type ConnectOptions, type SaslOptions, Security } from '../kafka/index.ts';
+import {
+  type ConnectOptions,
+  endpointTokens,
+  fileTokens,
+  mskTokens,
+  type SaslOptions,
+  Security,
+} from '../kafka/index.ts';
 import { OUTBOUND_TIMEOUT_MS, outboundHttp } from './service-client.ts';
 
 /** @param use `tools` need only the right to read; error messages about missing rights depend on it */
@@ -11,11 +18,8 @@ export function kafkaConnection(
   { logger, metrics }: { readonly logger: Logger; readonly metrics?: Pick<Metrics, 'set'> },
 ): ConnectOptions {
   const { brokers, clientId, rack, tls } = config.kafka;
-  const { keyPassphrase } = tls;
   const security = {
-    tls: tls.enabled
-      ? { ...tls, keyPassphrase: keyPassphrase && (() => keyPassphrase.current()) }
-      : undefined,
+    tls: tls.enabled ? tls : undefined,
     sasl: saslOptions(config),
   };
   return {
@@ -39,21 +43,29 @@ export function saslOptions(config: Pick<Config, 'kafka'>): SaslOptions | undefi
   // The checks of the configuration guarantee the options that the mechanism requires.
   const { mechanism, username = '', password, oauth } = config.kafka.sasl;
   if (mechanism === 'none') return undefined;
+  const timeoutMs = OUTBOUND_TIMEOUT_MS;
+  if (mechanism === 'aws-msk-iam') {
+    const { brokers } = config.kafka;
+    const load = () => import('aws-msk-iam-sasl-signer-js');
+    const tokens = mskTokens({ load, brokers, environment: process.env, timeoutMs });
+    return { mechanism: 'oauthbearer', extensions: {}, tokens };
+  }
   if (mechanism !== 'oauthbearer')
     return { mechanism, username, password: async () => (await password?.current()) ?? '' };
-  const { tokenEndpoint = '', clientId = '', clientSecret, ca } = oauth;
-  return {
-    mechanism,
-    extensions: oauth.extensions,
-    token: {
-      ...oauth,
-      endpoint: tokenEndpoint,
-      clientId,
-      clientSecret: async () => (await clientSecret?.current()) ?? '',
-      open: () => outboundHttp({ ca, connections: 1 }),
-      timeoutMs: OUTBOUND_TIMEOUT_MS,
-    },
-  };
+  const { tokenEndpoint = '', clientId = '', clientSecret, clientAssertion, token } = oauth;
+  const { ca, extensions, parameters } = oauth;
+  const tokens = token
+    ? fileTokens(() => token.current())
+    : endpointTokens({
+        endpoint: tokenEndpoint,
+        clientId,
+        clientSecret: clientSecret && (() => clientSecret.current()),
+        clientAssertion: clientAssertion && (() => clientAssertion.current()),
+        parameters,
+        open: () => outboundHttp({ ca, connections: 1 }),
+        timeoutMs,
+      });
+  return { mechanism, extensions, tokens };
 }
 
 /** Returns the operations on each topic in the terms of Kafka's ACLs. A topic may have several roles. */

@@ -36,17 +36,18 @@ interface OptionDependency {
 const within = (group: string, ...names: readonly string[]): string[] =>
   names.map((name) => `${group}.${name}`);
 
-const TOKEN = within('kafka.sasl.oauth', 'tokenEndpoint', 'clientId', 'clientSecret');
+const ENDPOINT = within('kafka.sasl.oauth', 'tokenEndpoint', 'clientId');
+const ENDPOINT_ONLY = [...ENDPOINT, ...within('kafka.sasl.oauth', 'parameters', 'ca')];
+const TOKEN_LOGINS = within('kafka.sasl.oauth', 'clientSecret', 'clientAssertion', 'token');
 
 const DEPENDENCIES: readonly OptionDependency[] = [
   {
     option: 'kafka.tls.enabled',
     is: oneOf(true),
-    enables: within('kafka.tls', ...['ca', 'certificate', 'key', 'keyPassphrase', 'serverName']),
+    enables: within('kafka.tls', 'ca', 'certificate', 'key', 'serverName'),
   },
   { option: 'kafka.tls.certificate', needs: ['kafka.tls.key'] },
   { option: 'kafka.tls.key', needs: ['kafka.tls.certificate'] },
-  { option: 'kafka.tls.keyPassphrase', needs: ['kafka.tls.key'] },
   {
     option: 'kafka.sasl.mechanism',
     is: oneOf('plain', 'scram-sha-256', 'scram-sha-512'),
@@ -56,8 +57,7 @@ const DEPENDENCIES: readonly OptionDependency[] = [
   {
     option: 'kafka.sasl.mechanism',
     is: oneOf('oauthbearer'),
-    enables: [...TOKEN, ...within('kafka.sasl.oauth', 'scope', 'parameters', 'extensions', 'ca')],
-    needs: TOKEN,
+    enables: [...ENDPOINT_ONLY, ...TOKEN_LOGINS, 'kafka.sasl.oauth.extensions'],
   },
   ...['service', 'services[]'].flatMap((service) => {
     const [certificate, key] = [`${service}.tls.certificate`, `${service}.tls.key`];
@@ -107,8 +107,11 @@ const DEPENDENCIES: readonly OptionDependency[] = [
 
 type PipelineDraft = Draft<PipelineConfig>;
 
-/** @param draft configuration whose derived names have been filled in */
-export function crossChecks(draft: Draft<Config>): Finding[] {
+/**
+ * @param draft configuration whose derived names have been filled in
+ * @param invalid names of options that have a problem already
+ */
+export function crossChecks(draft: Draft<Config>, invalid: ReadonlySet<string>): Finding[] {
   const { kafka, schemaRegistry, pipelines = [] } = draft;
   const indexes = pipelines.map((_, index) => index);
   const entries = (option: string) => {
@@ -121,6 +124,7 @@ export function crossChecks(draft: Draft<Config>): Finding[] {
       entries(rule.option).flatMap((index) => dependencyFindings(options, rule, index)),
     ),
     ...indexes.flatMap((index) => sizeFindings(options, draft, index)),
+    ...tokenFindings(options, invalid),
     ...kafkaSecrecy(kafka ?? {}),
     ...serviceFindings(draft),
     ...registryLogin(schemaRegistry ?? {}),
@@ -219,10 +223,36 @@ function typeFindings({ kind, lanes, source, batch }: PipelineDraft, path: Path)
     }));
 }
 
-/** Reports a password (PLAIN) or token (OAUTHBEARER) sent without TLS. For SCRAM, a warning is enough. */
+/** Requires exactly one origin of tokens for oauthbearer, with its options. */
+function tokenFindings(options: Options, invalid: ReadonlySet<string>): Finding[] {
+  const at = (name: string) => optionNamed(options, name, 0);
+  const mechanism = 'kafka.sasl.mechanism';
+  if (at(mechanism).value !== 'oauthbearer') return [];
+  const isGiven = (name: string) => at(name).isSet || invalid.has(name);
+  const [login, ...more] = TOKEN_LOGINS.filter(isGiven);
+  const report = (name: string, message: string) => ({ path: at(name).path, message });
+  if (login === undefined)
+    return TOKEN_LOGINS.slice(0, 1).map((name) =>
+      report(name, `required with ${mechanism} oauthbearer, or clientAssertion or token`),
+    );
+  const isFile = login.endsWith('.token');
+  return [
+    ...more.map((name) => report(name, `cannot be combined with ${login}: remove one of the two`)),
+    ...(isFile
+      ? ENDPOINT_ONLY.filter(isGiven).map((name) =>
+          report(name, `has no effect with ${login}: remove one of the two`),
+        )
+      : ENDPOINT.filter((name) => !isGiven(name)).map((name) =>
+          report(name, `required with ${login}`),
+        )),
+  ];
+}
+
+/** Reports a password (PLAIN) or token sent without TLS. For SCRAM, a warning is enough. */
 function kafkaSecrecy({ brokers = [], tls, sasl }: Draft<Config['kafka']>): Finding[] {
   const mechanism = sasl?.mechanism;
-  if (mechanism !== 'plain' && mechanism !== 'oauthbearer') return [];
+  if (mechanism !== 'plain' && mechanism !== 'oauthbearer' && mechanism !== 'aws-msk-iam')
+    return [];
   if (tls?.enabled !== false || sasl?.insecureWithoutTls !== false) return [];
   const remote = brokers.find((broker) => isUnencrypted(`http://${broker}`));
   if (remote === undefined) return [];

@@ -9,8 +9,11 @@ import { mapping, several } from './values.ts';
 
 const SOURCE: JsonSchema = { type: 'string', minLength: 1 };
 
-/** Option with a secret. Its value comes from the environment or a file, and is never shown. */
-export function secret(help: string): Value<Secret, ''> {
+/**
+ * Option with a secret. Its value comes from the environment or a file, and is never shown.
+ * @param hasLines allows several lines, for PEM
+ */
+export function secret(help: string, { hasLines = false } = {}): Value<Secret, ''> {
   return value({
     help,
     allowed:
@@ -23,12 +26,17 @@ export function secret(help: string): Value<Secret, ''> {
       ],
     },
     show: String,
-    parse: readSecret,
+    parse: (raw, origin) => readSecret(raw, origin, hasLines),
   });
 }
 
-function readSecret(raw: unknown, { env, directory, isFilledIn }: Origin): Secret {
-  if (typeof raw === 'string') return attempt('the text', () => Secret.of(raw, !isFilledIn));
+function readSecret(
+  raw: unknown,
+  { env, directory, isFilledIn }: Origin,
+  hasLines: boolean,
+): Secret {
+  if (typeof raw === 'string')
+    return attempt('the text', () => Secret.of(raw, { isInline: !isFilledIn, hasLines }));
   const [[key = '', source] = [], ...more] = Object.entries(mapping(raw));
   if ((key !== 'env' && key !== 'file') || more.length > 0)
     throw new OptionRefusal('exactly one of env and file is required');
@@ -36,11 +44,11 @@ function readSecret(raw: unknown, { env, directory, isFilledIn }: Origin): Secre
     throw new OptionRefusal(`${key} must be a string`);
   if (key === 'file') {
     const path = resolve(directory, source);
-    return attempt(`the file ${path}`, () => Secret.file(path));
+    return attempt(`the file ${path}`, () => Secret.file(path, hasLines));
   }
   const found = Object.hasOwn(env, source) ? env[source] : undefined;
   if (found === undefined) throw new OptionRefusal(`the environment variable ${source} is not set`);
-  return attempt(`the environment variable ${source}`, () => Secret.of(found));
+  return attempt(`the environment variable ${source}`, () => Secret.of(found, { hasLines }));
 }
 
 /** Option with the path of a PEM file that has this part. The typed configuration has the full path. */

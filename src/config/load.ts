@@ -44,16 +44,16 @@ export function parseConfig(
         if (isObject(one)) Object.assign(one, { apiKey: 'not read' });
     return document;
   };
-  return parseDocument(text, CONFIGURATION, { ...origin, env }, prepare, (draft) => {
+  return parseDocument(text, CONFIGURATION, { ...origin, env }, prepare, (draft, invalid) => {
     for (const pipeline of draft.pipelines ?? []) fillNames(pipeline);
-    return crossChecks(draft);
+    return crossChecks(draft, invalid);
   });
 }
 
 /**
  * Checks the text of a document against a schema.
  * @param prepare adapts the parsed document before its options are read
- * @param check returns problems that involve several options
+ * @param check returns problems that involve several options; `invalid` has the names of options with a problem
  * @throws ConfigError with all problems, in the order of the file
  */
 export function parseDocument<O extends Option>(
@@ -61,7 +61,7 @@ export function parseDocument<O extends Option>(
   schema: O,
   { file, ...origin }: DocumentOrigin,
   prepare: (document: unknown) => unknown,
-  check: (draft: Draft<Parsed<O>>) => readonly Finding[] = () => [],
+  check: (draft: Draft<Parsed<O>>, invalid: ReadonlySet<string>) => readonly Finding[] = () => [],
 ): Parsed<O> {
   const document = parseYaml(text);
   if (document.problems.length > 0) throw new ConfigError(file, document.problems);
@@ -71,9 +71,10 @@ export function parseDocument<O extends Option>(
 
   // Only the first problem of each option is reported, because further ones often follow from it.
   const reported = [...interpolated.problems];
-  for (const more of [findings, check(draft)]) {
-    const known = new Set(reported.map(({ path }) => formatPath(path)));
-    reported.push(...more.filter(({ path }) => !known.has(formatPath(path))));
+  const namesOf = () => new Set(reported.map(({ path }) => formatPath(path)));
+  for (const more of [() => findings, () => check(draft, namesOf())]) {
+    const known = namesOf();
+    reported.push(...more().filter(({ path }) => !known.has(formatPath(path))));
   }
   if (reported.length > 0) throw new ConfigError(file, toProblems(reported, document.locate));
   return draft as Parsed<O>;

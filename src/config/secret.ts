@@ -20,14 +20,14 @@ export class Secret {
   }
 
   /** @throws Error that states what is wrong with the value, without the value */
-  static of(value: string, isInline = false): Secret {
-    return new Secret(check(value), isInline);
+  static of(value: string, { isInline = false, hasLines = false } = {}): Secret {
+    return new Secret(check(value, hasLines), isInline);
   }
 
   /** @throws Error if the file is not a regular file or has no usable value */
-  static file(path: string): Secret {
+  static file(path: string, hasLines = false): Secret {
     const file: WatchedFiles<string> = new WatchedFiles([path], (textOf) => {
-      const value = check(textOf(path).replace(/\r?\n$/, ''));
+      const value = check(textOf(path).replace(/\r?\n$/, ''), hasLines);
       if (file.value !== undefined && value !== file.value) secret.#reloaded();
       return value;
     });
@@ -64,10 +64,10 @@ export class Secret {
   }
 }
 
-/** Secrets are sent in HTTP headers and handshakes, which do not allow line breaks. */
-function check(value: string): string {
+/** Most secrets are sent in HTTP headers and handshakes, which do not allow line breaks. */
+function check(value: string, hasLines: boolean): string {
   if (value.trim() === '') throw new Error('it is empty');
-  if (/\p{Cc}/u.test(value))
+  if (!hasLines && /\p{Cc}/u.test(value))
     throw new Error('it contains a line break or another control character');
   return value;
 }

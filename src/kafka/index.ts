@@ -10,8 +10,11 @@ import { KafkaShardProducer, type ProducersOptions } from './producer/shard-prod
 import type { ReadLimits } from './records/index.ts';
 
 export { requestFailure } from './errors.ts';
+export { mskTokens } from './security/msk-tokens.ts';
 export type { SaslOptions, TlsOptions } from './security/options.ts';
 export { Security } from './security/security.ts';
+export { endpointTokens } from './security/token-endpoint.ts';
+export { fileTokens } from './security/token-file.ts';
 export type { ConnectOptions, GroupOptions, ProducersOptions, ReadLimits };
 
 type ReplayProducerOptions = Omit<ProducersOptions, 'sourceTopic' | 'journalTopic'> & {

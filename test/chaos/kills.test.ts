@@ -3,14 +3,20 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runChaos } from './harness/chaos.ts';
 
-const FAULTS = ['kill -9 of a replica', 'kill -9 of all replicas', 'service down'];
+const FAULTS = [
+  'kill -9 of a replica',
+  'kill -9 of all replicas',
+  'service down',
+  'token endpoint down',
+];
 
-test('every record is settled exactly once while replicas are killed and the service is down', async (t) => {
+test('every record is settled exactly once while replicas are killed, sessions of logins end, and service and token endpoint are down', async (t) => {
   const report = await runChaos({
     minutes: 0.1,
     seed: 20,
     brokers: 1,
     rate: 25,
+    reauth: 6,
     faults: FAULTS,
     signal: t.signal,
     onProgress: (message) => t.diagnostic(message),

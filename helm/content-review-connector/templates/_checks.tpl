@@ -32,8 +32,8 @@ Checks beyond the schema: inconsistent values. Every problem is reported at once
 {{- end -}}
 {{- end -}}
 
-{{- if and .Values.kafka.sasl.existingSecret (has (dig "kafka" "sasl" "mechanism" "none" $config) (list "none")) -}}
-{{- $problems = append $problems "kafka.sasl.existingSecret is set, but config.kafka.sasl.mechanism is none: write plain, scram-sha-256, scram-sha-512 or oauthbearer" -}}
+{{- if and .Values.kafka.sasl.existingSecret (has (dig "kafka" "sasl" "mechanism" "none" $config) (list "none" "aws-msk-iam")) -}}
+{{- $problems = append $problems (printf "kafka.sasl.existingSecret is set, but config.kafka.sasl.mechanism is %s: write plain, scram-sha-256, scram-sha-512 or oauthbearer" (dig "kafka" "sasl" "mechanism" "none" $config)) -}}
 {{- end -}}
 {{- with .Values.kafka.tls -}}
 {{- if and .existingSecret (ne (empty .certificateKey) (empty .privateKeyKey)) -}}
@@ -164,7 +164,7 @@ Checks beyond the schema: inconsistent values. Every problem is reported at once
 {{- $path := .path -}}
 {{- if kindIs "map" .value -}}
 {{- range $key, $value := .value -}}
-{{- if and (kindIs "string" $value) (regexMatch "^(apiKey|password|token|keyPassphrase|credentials|secret|clientSecret|passphrase|secretAccessKey|sessionToken)$" $key) (not (contains "${" $value)) }}{{ printf "%s.%s\n" $path $key }}
+{{- if and (kindIs "string" $value) (regexMatch "^(apiKey|password|token|clientAssertion|credentials|secret|clientSecret|passphrase|secretAccessKey|sessionToken)$" $key) (not (contains "${" $value)) }}{{ printf "%s.%s\n" $path $key }}
 {{- else }}{{ include "crc.plainSecrets" (dict "value" $value "path" (printf "%s.%s" $path $key)) }}
 {{- end -}}
 {{- end -}}

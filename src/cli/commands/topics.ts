@@ -35,7 +35,7 @@ export function topicsCommand(program: Command, io: Io): void {
     )
     .option(
       '--replication-factor <n>',
-      'replicas of new topics; default: 3, or the number of brokers if there are fewer (journal: journal.replicationFactor)',
+      'replicas of new topics; default: 3, or the number of brokers if there are fewer',
       wholeNumber('The replication factor', 1, 100),
     )
     .option('-y, --yes', 'create instead of a dry run')

@@ -21,7 +21,6 @@ const tls = group(
       ),
     ),
     key: optional(pemFile('Private key of `certificate`.', 'PRIVATE KEY')),
-    keyPassphrase: optional(secret('Passphrase of `key`, if it is encrypted.')),
     serverName: optional(
       text({
         help: "Name in the brokers' certificates, if it differs from the hosts in `brokers`.",
@@ -32,7 +31,7 @@ const tls = group(
   },
 );
 
-const oauth = group('Source of the tokens for oauthbearer (OAuth 2.0 client credentials grant).', {
+const oauth = group('Source of the tokens for oauthbearer: a token endpoint, or a file.', {
   tokenEndpoint: optional(
     value({
       help: 'Address of the token endpoint; http is allowed on this machine only.',
@@ -43,16 +42,16 @@ const oauth = group('Source of the tokens for oauthbearer (OAuth 2.0 client cred
   ),
   clientId: optional(text({ help: 'Client id at the token endpoint.', ...PLAIN_TEXT })),
   clientSecret: optional(secret('Client secret at the token endpoint.')),
-  scope: optional(
-    text({
-      help: 'Scopes to request.',
-      ...PLAIN_TEXT,
-      allowed: 'a string of space-separated scopes',
-    }),
+  clientAssertion: optional(
+    secret(
+      'Replaces `clientSecret` (private_key_jwt): a signed JWT, or a private key in PEM (RSA or EC P-256) to sign JWTs.',
+      { hasLines: true },
+    ),
   ),
+  token: optional(secret('Token, read again for each login. Replaces the token endpoint.')),
   parameters: mapOf(
     text({
-      help: 'Further parameters of the token request, such as {audience: kafka}.',
+      help: 'Further parameters of the token request, such as {scope: kafka}.',
       allowed: 'a string',
     }),
     'a mapping of strings',
@@ -73,11 +72,14 @@ const oauth = group('Source of the tokens for oauthbearer (OAuth 2.0 client cred
   ca: certificates("Authorities that issued the token endpoint's certificate."),
 });
 
-const RESERVED = new Set(['grant_type', 'client_id', 'client_secret', 'scope']);
+const RESERVED = new Set([
+  ...['grant_type', 'client_id', 'client_secret'],
+  ...['client_assertion', 'client_assertion_type'],
+]);
 
 function parseTokenEndpoint(raw: unknown): string {
   const { href } = parseAddress(raw, 'clientId and clientSecret');
-  if (isUnencrypted(href)) throw new OptionRefusal('http would expose the client secret');
+  if (isUnencrypted(href)) throw new OptionRefusal('http would expose the token');
   return href;
 }
 
@@ -111,6 +113,7 @@ export const kafkaOptions = group('The Kafka cluster of the source, the journal 
       'scram-sha-256',
       'scram-sha-512',
       'oauthbearer',
+      'aws-msk-iam',
     ]),
     username: optional(text({ help: 'User name for PLAIN and SCRAM.', ...PLAIN_TEXT })),
     password: optional(secret('Password for PLAIN and SCRAM.')),

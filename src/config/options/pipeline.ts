@@ -193,15 +193,6 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
       ),
       'auto',
     ),
-    replicationFactor: optional(
-      integer(
-        'Replicas of each partition at creation. auto: 3, or the number of brokers if fewer.',
-        undefined,
-        1,
-        15,
-      ),
-      'auto',
-    ),
   }),
   output,
   deadLetters: group('Records that cannot be processed, with the reason in headers.', {

@@ -10,6 +10,7 @@ interface KafkaJsConnection {
   readonly host: string;
   readonly port: number;
   readonly socket?: Socket;
+  readonly sasl?: object;
   readonly requestQueue: {
     readonly pending: readonly unknown[];
     readonly inflight: ReadonlyMap<number, unknown>;
@@ -49,6 +50,8 @@ const GIVEN_UP = 'closed before it was open';
 const HANDLED = ['data', 'end', 'error', 'timeout'];
 /** Share of a session's lifetime after which a connection logs in again. Java's clients use 85 to 95 %. */
 const LOG_IN_AGAIN_AT = 0.85;
+/** Requests that brokers answer before a login. */
+const WITHOUT_LOGIN = new Set(['ApiVersions', 'SaslHandshake', 'SaslAuthenticate']);
 const SIZE_BYTES = 4;
 /** Maximum size of a response: twice the largest `kafka.fetchMaxBytes`, but less than `HTTP` interpreted as a size. */
 const MAX_ANSWER_BYTES = 1_073_741_824;
@@ -67,6 +70,9 @@ export function patchConnections(): void {
 
   // 11: closes the connection when a request times out, so that its retry connects again.
   prototype.send = async function (request) {
+    // 18: kafkajs would log in without `authenticate`.
+    if (this.sasl && !this.isAuthenticated() && !WITHOUT_LOGIN.has(request.request.apiName))
+      await this.authenticate();
     const { socket, host, port } = this;
     const over = this.socketFactory.silence?.sent(`${host}:${port}`, request.request.apiName);
     try {
@@ -139,14 +145,27 @@ export function patchConnections(): void {
     return sessionMs === 0 || seconds * 1_000 + nanos / 1_000_000 < sessionMs * LOG_IN_AGAIN_AT;
   };
 
-  // 18: closes the connection after a failed login, because the broker waits for the rest of the login.
-  prototype.authenticate = async function () {
+  // 18: closes the connection after a failed login, because the broker waits for the rest of the
+  // login. A session that cannot be renewed is replaced by one on a new connection, because brokers
+  // reject a renewal with a different principal.
+  const logIn = async (connection: KafkaJsConnection): Promise<void> => {
+    const isRenewal = connection.authenticatedAt !== null;
     try {
-      await authenticate.call(this);
+      await authenticate.call(connection);
     } catch (error) {
-      await this.disconnect();
-      throw error;
+      await connection.disconnect();
+      if (!isRenewal) throw error;
+      await connection.connect();
+      await logIn(connection);
     }
+  };
+  const loggingIn = new WeakMap<KafkaJsConnection, Promise<void>>();
+  prototype.authenticate = function () {
+    const underWay = loggingIn.get(this);
+    if (underWay !== undefined) return underWay;
+    const login = logIn(this).finally(() => loggingIn.delete(this));
+    loggingIn.set(this, login);
+    return login;
   };
 
   // 17: if no broker serves a request, throws the rejection that one of them sent.

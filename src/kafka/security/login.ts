@@ -157,7 +157,7 @@ function loginFailure(options: SaslOptions, broker: string, error: unknown): unk
   const reason = message === '' ? '' : ` (${message})`;
   return new SecurityError(
     options.mechanism === 'oauthbearer'
-      ? `the broker ${broker} does not accept the token${reason}: check scope, parameters and extensions in kafka.sasl.oauth`
+      ? `the broker ${broker} does not accept the token${reason}: ${options.tokens.remedy}`
       : `the broker ${broker} rejects the login of ${options.username} with ${mechanism}: check kafka.sasl.username, kafka.sasl.password, and that the user exists for ${mechanism}`,
     { cause: error },
   );

@@ -1,5 +1,4 @@
 /** Options of TLS and of the login for connections to brokers. */
-import type { HttpPool } from '../../../packages/client/src/http/http.ts';
 
 export interface TlsOptions {
   /** PEM files of trusted authorities. If empty, the ones built into Node.js are trusted. */
@@ -7,22 +6,25 @@ export interface TlsOptions {
   /** PEM files of the client certificate and its key, if brokers require them. Either both are set or neither. */
   readonly certificate?: string | undefined;
   readonly key?: string | undefined;
-  /** Returns the key's passphrase. Called each time the files are read. */
-  readonly keyPassphrase?: (() => Promise<string>) | undefined;
   /** Host name that the brokers' certificates must have, instead of the host in their address. */
   readonly serverName?: string | undefined;
 }
 
-export interface TokenOptions {
-  readonly endpoint: string;
-  readonly clientId: string;
-  /** Returns the client secret. Called for each request. */
-  readonly clientSecret: () => Promise<string>;
-  readonly scope?: string | undefined;
-  readonly parameters: Readonly<Record<string, string>>;
-  /** Opens a connection to the token endpoint for one request. @throws Error whose message may be shown */
-  readonly open: () => HttpPool;
-  readonly timeoutMs: number;
+export interface KafkaToken {
+  /** The token. It must never reach a log or an error. */
+  readonly value: string;
+  /** Time for which the token may be used again, ms. 0 if each login requests a token. */
+  readonly lifetimeMs: number;
+}
+
+/** Origin of the tokens for oauthbearer. */
+export interface TokenOrigin {
+  /** Returns a token. @throws SecurityError, which never contains a secret */
+  readonly request: (signal: AbortSignal) => Promise<KafkaToken>;
+  /** Remedy if the brokers reject a token. */
+  readonly remedy: string;
+  /** Principal of the tokens, for messages about missing permissions. */
+  readonly principal: string;
 }
 
 export type SaslOptions =
@@ -34,7 +36,7 @@ export type SaslOptions =
     }
   | {
       readonly mechanism: 'oauthbearer';
-      readonly token: TokenOptions;
+      readonly tokens: TokenOrigin;
       readonly extensions: Readonly<Record<string, string>>;
     };
 

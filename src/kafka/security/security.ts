@@ -6,7 +6,6 @@ import type { Logger } from '../../core/ports/telemetry.ts';
 import { type KafkaJsSasl, saslLogin } from './login.ts';
 import type { CertificateOwner, ExpiryObserver, SaslOptions, TlsOptions } from './options.ts';
 import { TlsMaterial } from './tls-material.ts';
-import { requestToken } from './token-endpoint.ts';
 import { TokenSource } from './token-source.ts';
 
 const SOON_MS = 14 * 24 * 3_600_000;
@@ -67,7 +66,7 @@ export class Security {
     }
     if (sasl?.mechanism === 'oauthbearer')
       this.#tokens = new TokenSource({
-        request: (signal) => requestToken(sasl.token, signal),
+        request: sasl.tokens.request,
         logger,
       });
     if (sasl !== undefined) this.sasl = saslLogin(sasl, this.#tokens);
@@ -104,7 +103,7 @@ export class Security {
   /** Principal of this client, for messages about rights. */
   get principal(): string {
     const { sasl } = this.#options;
-    if (sasl?.mechanism === 'oauthbearer') return 'User:<subject of the token>';
+    if (sasl?.mechanism === 'oauthbearer') return sasl.tokens.principal;
     if (sasl !== undefined) return `User:${sasl.username}`;
     return `User:${this.#tls?.principal ?? 'ANONYMOUS'}`;
   }

@@ -31,7 +31,7 @@ export class TlsMaterial {
     const { ca, certificate, key } = options;
     this.#files = new WatchedFiles(
       [...ca, certificate, key].filter((path) => path !== undefined),
-      (textOf, passphrase) => this.#make(textOf, passphrase || undefined),
+      (textOf) => this.#make(textOf),
       ({ message }) => this.#warn(message),
     );
   }
@@ -43,7 +43,7 @@ export class TlsMaterial {
    */
   async refresh(): Promise<void> {
     try {
-      await this.#files.current(await this.#options.keyPassphrase?.());
+      await this.#files.current();
     } catch (error) {
       throw new SecurityError((error as Error).message, { cause: error });
     }
@@ -73,10 +73,9 @@ export class TlsMaterial {
     );
   }
 
-  #make(textOf: TextOf, passphrase: string | undefined): TlsParts {
+  #make(textOf: TextOf): TlsParts {
     const files = { ...this.#options, withDefaults: false };
-    const names = { options: 'kafka.tls.', passphrase };
-    const parts = tlsParts(files, textOf, names);
+    const parts = tlsParts(files, textOf, 'kafka.tls.');
     for (const authority of parts.authorities) this.#onCertificate('ca', authority);
     if (parts.certificate !== undefined) this.#onCertificate('client', parts.certificate);
     if (this.#warned !== '') this.#logger.info({}, 'the TLS files for Kafka can be used again');

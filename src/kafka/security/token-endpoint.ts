@@ -1,21 +1,36 @@
 /** Token requests with the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4). */
 import { tryParseJson } from '../../../packages/client/src/base/json/parse-json.ts';
+import type { HttpPool } from '../../../packages/client/src/http/http.ts';
 import { NetworkError } from '../../../packages/client/src/http/network-error.ts';
-import type { TokenOptions } from './options.ts';
+import { clientAssertion, expiryOf } from './jwt.ts';
+import type { KafkaToken, TokenOrigin } from './options.ts';
 import { SecurityError, tlsRemedy } from './security-error.ts';
 
-export interface KafkaToken {
-  /** The token. It must never reach a log or an error. */
-  readonly value: string;
-  readonly lifetimeMs: number;
+export interface TokenEndpoint {
+  readonly endpoint: string;
+  readonly clientId: string;
+  /** Returns the client secret. Called for each request. Either this or `clientAssertion` is set. */
+  readonly clientSecret?: (() => Promise<string>) | undefined;
+  /** Returns a client assertion, or the private key to sign one. Called for each request. */
+  readonly clientAssertion?: (() => Promise<string>) | undefined;
+  readonly parameters: Readonly<Record<string, string>>;
+  /** Opens a connection to the token endpoint for one request. @throws Error whose message may be shown */
+  readonly open: () => HttpPool;
+  readonly timeoutMs: number;
 }
+
+export const endpointTokens = (options: TokenEndpoint): TokenOrigin => ({
+  request: (signal) => requestToken(options, signal),
+  remedy: 'check parameters and extensions in kafka.sasl.oauth',
+  principal: 'User:<subject of the token>',
+});
 
 /** Assumed lifetime of a token without an expiry. */
 const UNKNOWN_LIFETIME_MS = 60_000;
 
 /** Requests a token. @throws SecurityError that names the endpoint's host and the option to check */
 export async function requestToken(
-  options: TokenOptions,
+  options: TokenEndpoint,
   signal: AbortSignal,
 ): Promise<KafkaToken> {
   const { host } = new URL(options.endpoint);
@@ -28,6 +43,7 @@ export async function requestToken(
     fields = jsonObject(answer.body);
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof SecurityError) throw error;
     throw notReached(host, options, error, limit.aborted);
   }
   if (status !== 200) throw refusal(host, status, fields);
@@ -40,19 +56,24 @@ export async function requestToken(
 }
 
 async function post(
-  options: TokenOptions,
+  options: TokenEndpoint,
   signal: AbortSignal,
 ): Promise<{ readonly status: number; readonly body: string }> {
-  const { endpoint, clientId, scope, parameters } = options;
+  const { endpoint, clientId, parameters } = options;
+  const [secret, assertion] = [await options.clientSecret?.(), await options.clientAssertion?.()];
   const form = new URLSearchParams({
     grant_type: 'client_credentials',
-    ...(scope && { scope }),
+    ...(assertion !== undefined && {
+      client_id: clientId,
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      client_assertion: clientAssertion(assertion, clientId, endpoint),
+    }),
     ...parameters,
   });
-  const login = `${formEncoded(clientId)}:${formEncoded(await options.clientSecret())}`;
+  const login = secret !== undefined && `${formEncoded(clientId)}:${formEncoded(secret)}`;
   const headers = {
     accept: 'application/json',
-    authorization: `Basic ${Buffer.from(login).toString('base64')}`,
+    ...(login && { authorization: `Basic ${Buffer.from(login).toString('base64')}` }),
     'content-type': 'application/x-www-form-urlencoded',
   };
   const request = { url: new URL(endpoint), headers, body: Buffer.from(String(form)) };
@@ -68,7 +89,7 @@ async function post(
 
 function notReached(
   host: string,
-  { timeoutMs }: TokenOptions,
+  { timeoutMs }: TokenEndpoint,
   error: unknown,
   late: boolean,
 ): SecurityError {
@@ -90,13 +111,13 @@ function notReached(
 
 /** Remedies by status and error code. The first matching entry applies. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
-  [/invalid_(scope|target)/, 'check kafka.sasl.oauth.scope and kafka.sasl.oauth.parameters'],
+  [/invalid_(scope|target)/, 'check kafka.sasl.oauth.parameters'],
   [
     /^40[13]|invalid_client|unauthorized_client/,
-    'check kafka.sasl.oauth.clientId and kafka.sasl.oauth.clientSecret',
+    'check kafka.sasl.oauth: clientId, and clientSecret or clientAssertion',
   ],
   [/^(404|405|3)/, 'check kafka.sasl.oauth.tokenEndpoint; redirects are not followed'],
-  [/^/, 'check kafka.sasl.oauth: scope, parameters'],
+  [/^/, 'check kafka.sasl.oauth.parameters'],
 ];
 
 function refusal(host: string, status: number, { error }: Record<string, unknown>): SecurityError {
@@ -112,8 +133,8 @@ function refusal(host: string, status: number, { error }: Record<string, unknown
 }
 
 function lifetimeOf(expiresIn: unknown, token: string): number {
-  const claims = jsonObject(String(Buffer.from(token.split('.')[1] ?? '', 'base64url')));
-  const lifetimes = [Number(expiresIn) * 1_000, Number(claims.exp) * 1_000 - Date.now()];
+  const statedMs = /^(string|number)$/.test(typeof expiresIn) ? Number(expiresIn) * 1_000 : NaN;
+  const lifetimes = [statedMs, (expiryOf(token) ?? NaN) - Date.now()];
   return lifetimes.find((ms) => Number.isFinite(ms) && ms > 0) ?? UNKNOWN_LIFETIME_MS;
 }
 

@@ -1,8 +1,8 @@
 /** Source of the token for all connections. Replaces the token before it expires. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../core/ports/telemetry.ts';
+import type { KafkaToken } from './options.ts';
 import { SecurityError } from './security-error.ts';
-import type { KafkaToken } from './token-endpoint.ts';
 
 /** Share of a token's lifetime after which it is replaced, although it is still valid. */
 const REPLACE_AT = 0.8;

@@ -21,8 +21,6 @@ export interface PipelineOptions extends Readonly<typeof ENGINE_LIMITS> {
     readonly topic: string;
     /** undefined (the default): min(source partitions, 64). */
     readonly partitions: number | undefined;
-    /** undefined (the default): 3, or the number of brokers if there are fewer. */
-    readonly replicationFactor: number | undefined;
   };
   readonly output: { readonly topic: string };
   readonly deadLetters: { readonly topic: string };

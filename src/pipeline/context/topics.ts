@@ -40,6 +40,8 @@ export const topicsOf = ({ source, output, deadLetters, journal }: Topics) =>
 interface ClusterFacts {
   readonly brokers: number;
   readonly sourcePartitions: number;
+  /** Replicas of each partition. Default: 3, or the number of brokers if there are fewer. */
+  readonly replicationFactor?: number | undefined;
 }
 
 const insyncReplicas = (replicas: number) =>
@@ -51,17 +53,11 @@ const insyncReplicas = (replicas: number) =>
  */
 export function journalSpec(
   { journal }: Pick<PipelineOptions, 'journal'>,
-  { brokers, sourcePartitions }: ClusterFacts,
+  { brokers, sourcePartitions, replicationFactor = Math.min(3, brokers) }: ClusterFacts,
 ): TopicSpec {
-  const replicationFactor = journal.replicationFactor ?? Math.min(3, brokers);
-  const given = `journal.replicationFactor is ${replicationFactor}`;
-  if (replicationFactor > brokers)
-    throw new RefusedError(
-      `${given}, but the cluster has ${brokers} broker(s): lower it, or leave it out`,
-    );
   if (brokers > 1 && replicationFactor < 2)
     throw new RefusedError(
-      `${given}: in a cluster of ${brokers} brokers the journal needs at least 2 replicas`,
+      `in a cluster of ${brokers} brokers the journal needs at least 2 replicas: use --replication-factor 2`,
     );
   return {
     partitions: journal.partitions ?? Math.min(sourcePartitions, DEFAULT_MAX_SHARDS),
@@ -73,17 +69,17 @@ export function journalSpec(
 /**
  * Returns the specification for creating a topic. A source keeps its records for as long as retries
  * may read them. The other topics accept terminal records of the largest source record.
- * @param cluster `replicationFactor` is for topics other than the journal; `sourceMaxBytes` is the
- * source's max.message.bytes
+ * @param cluster `sourceMaxBytes` is the source's max.message.bytes
  * @throws RefusedError if the cluster cannot host the journal as configured
  */
 export function topicSpec(
   role: TopicRole,
   { review, ...options }: Pick<PipelineOptions, 'review' | 'journal'>,
-  cluster: ClusterFacts & { readonly replicationFactor: number; readonly sourceMaxBytes: number },
+  cluster: ClusterFacts & { readonly sourceMaxBytes: number },
 ): TopicSpec {
   if (role === 'journal') return journalSpec(options, cluster);
-  const { replicationFactor, sourcePartitions, sourceMaxBytes } = cluster;
+  const { brokers, sourcePartitions, sourceMaxBytes } = cluster;
+  const { replicationFactor = Math.min(3, brokers) } = cluster;
   const retentionMs = review.maxReviewTimeMs * review.attempts + OUTAGE_MS;
   const own: readonly (readonly [string, string])[] =
     role === 'source'

@@ -93,7 +93,7 @@ async function missingSpec(
   return topicSpec(role, engine, {
     brokers,
     sourcePartitions: source?.partitions ?? partitions,
-    replicationFactor: replicationFactor ?? Math.min(3, brokers),
+    replicationFactor,
     sourceMaxBytes: Number(source?.settings.get('max.message.bytes') ?? 0),
   });
 }

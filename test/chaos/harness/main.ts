@@ -2,12 +2,12 @@
  * Command line of chaos (docs/internals/testing.md):
  *
  *   npm run chaos -- [--minutes N] [--seed S] [--brokers 1|3] [--faults LIST] [--rate N] [--quota N]
- *                    [--logs DIR]
+ *                    [--reauth N] [--logs DIR]
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { runChaos } from './chaos.ts';
-import { ALL_FAULTS } from './faults/schedule.ts';
+import { allFaults, SESSIONS_END } from './faults/schedule.ts';
 import type { ChaosOptions } from './options.ts';
 
 const HELP = `Runs real replicas of the connector, injects faults into them and everything around them, and verifies the results.
@@ -22,6 +22,8 @@ usage: npm run chaos -- [options]
   --quota N       rows per minute that reviews may submit, on three replicas (default: no limit). The run checks that
                   no minute has more rows than the quota plus one batch per shard, and that the quota is used up. For
                   this, use a rate of at least N/30 and the faults "kill -9 of a replica,rolling restart,scaling"
+  --reauth N      logs in with tokens, whose sessions end after N seconds (default: no logins). The only fault is then
+                  "sessions end", after which no member may have rejoined; "token endpoint down" is another
   --logs DIR      directory for the replicas' logs, written at the end
   --help          shows this help
 
@@ -43,6 +45,7 @@ function readOptions(): Options | 'help' | Error {
         faults: { type: 'string' },
         rate: { type: 'string', default: '120' },
         quota: { type: 'string' },
+        reauth: { type: 'string' },
         logs: { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
@@ -62,15 +65,18 @@ function readOptions(): Options | 'help' | Error {
     if (quota !== undefined && !(quota >= MIN_QUOTA))
       return new Error(`--quota must be a number of at least ${MIN_QUOTA}`);
     if (!(rate >= 1)) return new Error('--rate must be a number of at least 1');
+    const reauth = values.reauth === undefined ? undefined : Number(values.reauth);
+    if (reauth !== undefined && !(reauth >= 2))
+      return new Error('--reauth must be a number of at least 2');
+    const known = allFaults(reauth !== undefined);
     const given = values.faults?.split(',').map((name) => name.trim());
     const named = (one: string) =>
-      ALL_FAULTS.filter((name) => name === one || name.startsWith(`${one}: `));
+      known.filter((name) => name === one || name.startsWith(`${one}: `));
     const strange = given?.find((one) => named(one).length === 0);
     if (strange !== undefined)
-      return new Error(
-        `--faults: unknown fault "${strange}"; known faults: ${ALL_FAULTS.join(', ')}`,
-      );
-    const faults = given === undefined ? ALL_FAULTS : [...new Set(given.flatMap(named))];
+      return new Error(`--faults: unknown fault "${strange}"; known faults: ${known.join(', ')}`);
+    const usual = reauth === undefined ? known : [SESSIONS_END];
+    const faults = given === undefined ? usual : [...new Set(given.flatMap(named))];
     return {
       minutes,
       seed,
@@ -78,6 +84,7 @@ function readOptions(): Options | 'help' | Error {
       faults,
       rate,
       quota,
+      reauth,
       logs: values.logs,
     };
   } catch (error) {

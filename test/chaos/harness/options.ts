@@ -7,7 +7,9 @@ export interface ChaosOptions {
   readonly rate: number;
   /** Quota of the reviews, rows per minute. Default: none. */
   readonly quota?: number | undefined;
-  /** Faults to use, from ALL_FAULTS. */
+  /** Lifetime of the sessions and tokens of logins, seconds. Default: no logins. */
+  readonly reauth?: number | undefined;
+  /** Faults to use, from `allFaults`. */
   readonly faults: readonly string[];
   /** Directory for the replicas' logs. They are written at the end of the run in any case. */
   readonly logs?: string | undefined;

@@ -1,6 +1,6 @@
 /** Report of a run. */
 import type { Kind } from '../load/pipelines.ts';
-import { NEMESES, type Schedule, type Tally } from './faults/schedule.ts';
+import { NEMESES, type Schedule, SESSIONS_END, type Tally } from './faults/schedule.ts';
 import { type Losses, lossesIn } from './observe/losses.ts';
 import { AGE_BOUND_MS, STALL_BOUND_MS } from './observe/observer.ts';
 import { LIVEZ_BOUND_MS } from './observe/prober.ts';
@@ -54,7 +54,7 @@ export function reportOn(findings: Findings): Report {
     ...verdicts.flatMap((verdict) => verdict.complaints),
     ...fleet.prober.violations,
   ];
-  const isDisturbed = schedule.tallies.some(({ name }) => name in NEMESES);
+  const isDisturbed = schedule.tallies.some(({ name }) => name in NEMESES && name !== SESSIONS_END);
   const losses = lossesIn((message) => fleet.logged(message), isDisturbed);
   violations.push(...losses.violations);
   const lines = [

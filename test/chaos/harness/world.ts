@@ -1,9 +1,16 @@
 /** World of a run: brokers and the sandbox behind proxies, replicas, producers and the observer. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type LocalKafka, startKafka } from '../../../dev/kafka/start.ts';
+import {
+  type TokenServer,
+  tokenAnswer,
+  tokenServer,
+  unsignedToken,
+} from '../../integration/kafka/token-server.ts';
 import { eventually } from '../../support/eventually.ts';
 import { TestKafka } from '../../support/kafka/kafka.ts';
 import { SeededRandom } from '../../support/memory/clock.ts';
+import { CANARY } from '../../support/stack/canary.ts';
 import { Sandbox } from '../../support/stack/sandbox.ts';
 import {
   createStack,
@@ -17,6 +24,7 @@ import { KINDS, type Kind, setupOf } from '../load/pipelines.ts';
 import { TcpProxy } from './faults/proxy.ts';
 import { Fleet } from './fleet.ts';
 import { Observer } from './observe/observer.ts';
+import type { ChaosOptions } from './options.ts';
 import { PipelineRun } from './pipeline-run.ts';
 
 export const SESSION_MS = 2_500;
@@ -33,24 +41,20 @@ const SETTLE_MS = 60_000;
 /** Maximum wait for clients of the cluster to close, ms. Brokers may be frozen. */
 const STOP_MS = 10_000;
 
-export interface WorldOptions {
-  readonly brokers: 1 | 3;
-  readonly seed: number;
-  /** Records per second over all kinds. */
-  readonly rate: number;
-  /** Quota of the reviews, rows per minute. */
-  readonly quota?: number | undefined;
+export type WorldOptions = Omit<ChaosOptions, 'minutes' | 'faults' | 'logs'> & {
   /** Directory for the sandbox's policy and the configuration. The caller removes it. */
   readonly directory: string;
-  readonly signal: AbortSignal;
-  readonly onProgress: (message: string) => void;
-}
+};
+
+type Outside = 'cluster' | 'kafka' | 'brokers' | 'service' | 'logins';
 
 export class World {
   readonly cluster: LocalKafka;
   readonly kafka: TestKafka;
   readonly brokers: readonly TcpProxy[];
   readonly service: TcpProxy;
+  /** Token endpoint of the replicas, if they log in. */
+  readonly logins: { readonly tokens: TokenServer; readonly sessionMs: number } | undefined;
   readonly sandbox: Sandbox;
   readonly stack: Stack;
   /** Secrets found in the logs of replicas (I6). */
@@ -69,15 +73,13 @@ export class World {
 
   private constructor(
     options: WorldOptions,
-    parts: Pick<
-      World,
-      'cluster' | 'kafka' | 'brokers' | 'service' | 'sandbox' | 'stack' | 'leaks' | 'probeTopic'
-    >,
+    parts: Pick<World, Outside | 'sandbox' | 'stack' | 'leaks' | 'probeTopic'>,
   ) {
     this.cluster = parts.cluster;
     this.kafka = parts.kafka;
     this.brokers = parts.brokers;
     this.service = parts.service;
+    this.logins = parts.logins;
     this.sandbox = parts.sandbox;
     this.stack = parts.stack;
     this.leaks = parts.leaks;
@@ -113,7 +115,14 @@ export class World {
       begun.push(...brokers.map((proxy) => () => proxy.close()));
       const service = await TcpProxy.listen('http');
       begun.push(() => service.close());
+      const sessionMs = (options.reauth ?? 0) * 1_000;
+      const tokens =
+        sessionMs === 0
+          ? undefined
+          : await tokenServer(() => tokenAnswer(unsignedToken('connector', sessionMs), sessionMs));
+      if (tokens !== undefined) begun.push(() => tokens.close());
       const cluster = await startKafka({
+        ...(tokens && { properties: loginProperties(sessionMs) }),
         brokers: options.brokers,
         proxyPorts: brokers.map(({ port }) => port),
         signal: options.signal,
@@ -136,7 +145,7 @@ export class World {
       const at = { sandbox, url: `http://127.0.0.1:${service.port}` };
       const leaks: string[] = [];
       const stack = await createStack(kafka, options.directory, at, {
-        ...stackOptions(options, brokers),
+        ...stackOptions(options, brokers, tokens?.url),
         onLeak: ({ message }) => leaks.push(message),
       });
       const probeTopic = await kafka.createTopic('probe', { partitions: options.brokers });
@@ -146,6 +155,7 @@ export class World {
         kafka,
         brokers,
         service,
+        logins: tokens && { tokens, sessionMs },
         sandbox: new Sandbox(url),
         stack,
         leaks,
@@ -221,7 +231,8 @@ export class World {
     ]);
     await Promise.allSettled([this.cluster.stop(), this.stack.sandbox.stop(0)]);
     await this.kafka.close().catch(() => undefined);
-    await Promise.all([...this.brokers, this.service].map((proxy) => proxy.close()));
+    const servers = [...this.brokers, this.service, this.logins?.tokens];
+    await Promise.all(servers.map((server) => server?.close()));
   }
 }
 
@@ -241,7 +252,28 @@ const HASTY_REVIEWS = 4;
 export const hastyKind = (seed: number): Kind =>
   new SeededRandom(seed).below(HASTY_REVIEWS) === 0 ? 'review' : 'import';
 
-function stackOptions({ quota, seed }: WorldOptions, brokers: readonly TcpProxy[]): StackOptions {
+const OAUTH = 'org.apache.kafka.common.security.oauthbearer';
+
+/** Properties of brokers that require a login of the replicas. */
+const loginProperties = (sessionMs: number) => ({
+  'listener.security.protocol.map':
+    'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:SASL_PLAINTEXT',
+  'listener.name.proxied.sasl.enabled.mechanisms': 'OAUTHBEARER',
+  'listener.name.proxied.oauthbearer.sasl.jaas.config': `${OAUTH}.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="broker";`,
+  'listener.name.proxied.oauthbearer.sasl.server.callback.handler.class': `${OAUTH}.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler`,
+  'listener.name.proxied.oauthbearer.connections.max.reauth.ms': String(sessionMs),
+});
+
+const loginOf = (tokenEndpoint: string) => ({
+  mechanism: 'oauthbearer',
+  oauth: { tokenEndpoint, clientId: 'connector', clientSecret: CANARY.key },
+});
+
+function stackOptions(
+  { quota, seed }: WorldOptions,
+  brokers: readonly TcpProxy[],
+  tokenEndpoint: string | undefined,
+): StackOptions {
   return {
     ...setupOf({ ...CHOICES, hasty: hastyKind(seed), quota }),
     connector: [
@@ -257,6 +289,7 @@ function stackOptions({ quota, seed }: WorldOptions, brokers: readonly TcpProxy[
         brokers: brokers.map(({ port }) => `127.0.0.1:${port}`),
         // biome-ignore lint/suspicious/noTemplateCurlyInString: filled in from the environment.
         clientId: '${CHAOS_CLIENT}',
+        ...(tokenEndpoint && { sasl: loginOf(tokenEndpoint) }),
       },
       service: { timeout: `${SERVICE_ANSWER_MS}ms` },
     },

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Secret } from '../../../src/config/secret.ts';
 import {
   connectKafka,
+  endpointTokens,
   type KafkaConnection,
   requestFailure,
   type SaslOptions,
@@ -19,12 +20,7 @@ import { PASSWORD, SESSION_MS, type SecuredKafka } from './secured-kafka.ts';
 import { tokenAnswer, tokenServer, unsignedToken } from './token-server.ts';
 
 /** Secrets that must not appear in logs, including the first part of a token. */
-const SECRETS = [
-  PASSWORD,
-  'client-secret-1',
-  'passphrase-1',
-  unsignedToken('nobody', 0).split('.')[0] as string,
-];
+const SECRETS = [PASSWORD, 'client-secret-1', unsignedToken('nobody', 0).split('.')[0] as string];
 
 /** Fractions of a session around 85 %, at which the connector logs in again. */
 const [EARLY_IN_SESSION, LATE_IN_SESSION] = [0.8, 0.9];
@@ -34,7 +30,7 @@ type PasswordMechanism = 'plain' | 'scram-sha-256' | 'scram-sha-512';
 export function securityLoginSuite(secured: SecuredKafka): void {
   const { ca, caFile, sasl: port, mtls, file } = secured;
   const logger = new RecordingLogger();
-  const open: KafkaConnection[] = [];
+  const open: { close(): Promise<void> }[] = [];
   after(async () => {
     await Promise.all(open.map((connection) => connection.close()));
     assertSilent(JSON.stringify(logger.lines), 'the log', SECRETS);
@@ -74,31 +70,6 @@ export function securityLoginSuite(secured: SecuredKafka): void {
       it(`logs in with ${mechanism}`, async () =>
         assert.equal(await brokers(connect(port, TLS, login(mechanism))), 1));
 
-    it('authenticates with a client certificate', async () => {
-      const own = ca.issue({ name: 'connector' });
-      const tls = {
-        ...TLS,
-        certificate: file('client.pem', own.certificate),
-        key: file('client.key', own.encryptedKey('passphrase-1')),
-        keyPassphrase: async () => 'passphrase-1',
-      };
-      assert.equal(await brokers(connect(mtls, tls)), 1);
-      assert.ok(!logger.lines.some(({ message }) => message.includes('earlier ones stay')));
-    });
-
-    it('authenticates with a token of the token endpoint', async () => {
-      const server = await tokenServer(() => tokenAnswer(unsignedToken('nobody', 60_000), 60_000));
-      try {
-        const connection = connect(port, TLS, oauth(server.url));
-        assert.equal(await brokers(connection), 1);
-        assert.equal(server.requests[0]?.form.get('grant_type'), 'client_credentials');
-        assert.equal(server.requests[0]?.login, 'connector:client-secret-1');
-        await connection.close();
-      } finally {
-        await server.close();
-      }
-    });
-
     it('reports a wrong password with the user name', async () => {
       for (const mechanism of ['plain', 'scram-sha-512'] as const) {
         const connection = connect(
@@ -131,22 +102,18 @@ export function securityLoginSuite(secured: SecuredKafka): void {
       const server = await tokenServer(() =>
         tokenAnswer(unsignedToken('nobody', expired ? -3_600_000 : 60_000), 3_600),
       );
-      try {
-        const connection = connect(port, TLS, oauth(server.url));
-        const error = await brokers(connection).catch((reason: Error) => reason);
-        assert.ok(error instanceof Error);
-        assertSilent(allOf(error), 'an error', SECRETS);
-        assert.match(
-          error.message,
-          /does not accept the token \(invalid_token\): check scope, parameters and extensions in kafka\.sasl\.oauth/,
-        );
-        assert.equal(requestFailure(error), 'refused');
-        expired = false;
-        assert.equal(await brokers(connection), 1);
-        await connection.close();
-      } finally {
-        await server.close();
-      }
+      open.push(server);
+      const connection = connect(port, TLS, oauth(server.url));
+      const error = await brokers(connection).catch((reason: Error) => reason);
+      assert.ok(error instanceof Error);
+      assertSilent(allOf(error), 'an error', SECRETS);
+      assert.match(
+        error.message,
+        /does not accept the token \(invalid_token\): check parameters and extensions in kafka\.sasl\.oauth/,
+      );
+      assert.equal(requestFailure(error), 'refused');
+      expired = false;
+      assert.equal(await brokers(connection), 1);
     });
 
     it('uses the current password of its file for new connections', async () => {
@@ -161,20 +128,14 @@ export function securityLoginSuite(secured: SecuredKafka): void {
       writeFileSync(path, 'not the one any more');
       assert.equal(await brokers(connection), 1, 'an open connection stays');
       const scan = connection.scan();
-      await assert.rejects(
+      const read = () =>
         connection
           .sourceReader({ topic: 'none' })
-          .read({ partition: 0, from: 0, to: 0 }, () => undefined, new AbortController().signal),
-        /rejects the login of nobody/,
-      );
+          .read({ partition: 0, from: 0, to: 0 }, () => undefined, new AbortController().signal);
+      await assert.rejects(read(), /rejects the login of nobody/);
       writeFileSync(path, PASSWORD);
       // The login succeeds, and the missing right fails the read.
-      await assert.rejects(
-        connection
-          .sourceReader({ topic: 'none' })
-          .read({ partition: 0, from: 0, to: 0 }, () => undefined, new AbortController().signal),
-        /TOPIC_AUTHORIZATION_FAILED/,
-      );
+      await assert.rejects(read(), /TOPIC_AUTHORIZATION_FAILED/);
       await scan.close();
       await connection.close();
     });
@@ -221,48 +182,47 @@ export function securityLoginSuite(secured: SecuredKafka): void {
         return PASSWORD;
       };
       const connection = connect(port, TLS, login('scram-sha-512', password));
-      await usedBeyondItsSession(connection, loginsAt);
+      assert.equal(await brokers(connection), 1);
+      const firstMs = performance.now();
+      assert.equal(await brokers(connection), 1);
+      await sleep(firstMs + LATE_IN_SESSION * SESSION_MS - performance.now());
+      assert.equal(await brokers(connection), 1);
+      assert.ok(loginsAt.length > 1, 'the connection logged in again before its session ended');
+      await sleep(firstMs + SESSION_MS + 500 - performance.now());
+      assert.equal(await brokers(connection), 1);
+      for (const [n, atMs] of loginsAt.slice(1).entries())
+        assert.ok(
+          atMs - (loginsAt[n] as number) > EARLY_IN_SESSION * SESSION_MS,
+          'no login early in the session',
+        );
       await connection.close();
     });
-  });
 
-  /**
-   * Sends requests at the start, near the end and after the end of a session. They fail if the broker closes the connection.
-   * Delays on a busy machine do not cause an early login.
-   * @param loginsAt times of the logins, to which the connection adds new ones, in milliseconds of performance.now()
-   */
-  async function usedBeyondItsSession(
-    connection: KafkaConnection,
-    loginsAt: readonly number[],
-  ): Promise<void> {
-    assert.equal(await brokers(connection), 1);
-    const firstMs = performance.now();
-    assert.equal(await brokers(connection), 1);
-    await sleep(firstMs + LATE_IN_SESSION * SESSION_MS - performance.now());
-    assert.equal(await brokers(connection), 1);
-    assert.ok(loginsAt.length > 1, 'the connection logged in again before its session ended');
-    await sleep(firstMs + SESSION_MS + 500 - performance.now());
-    assert.equal(await brokers(connection), 1);
-    for (const [n, atMs] of loginsAt.slice(1).entries())
-      assert.ok(
-        atMs - (loginsAt[n] as number) > EARLY_IN_SESSION * SESSION_MS,
-        'no login early in the session',
+    it('replaces a session that it cannot renew, because the principal has changed', async () => {
+      const server = await tokenServer((count) =>
+        tokenAnswer(unsignedToken(count === 1 ? 'nobody' : 'connector', SESSION_MS), SESSION_MS),
       );
-  }
+      open.push(server);
+      const connection = connect(port, TLS, oauth(server.url));
+      assert.equal(await brokers(connection), 1);
+      await sleep(LATE_IN_SESSION * SESSION_MS);
+      assert.equal(await brokers(connection), 1);
+    });
+  });
 
   function oauth(endpoint: string): SaslOptions {
     const clientSecret = async () => 'client-secret-1';
     return {
       mechanism: 'oauthbearer',
       extensions: { logicalCluster: 'lkc-1' },
-      token: {
+      tokens: endpointTokens({
         endpoint,
         clientId: 'connector',
         clientSecret,
         parameters: {},
         open: () => directHttp(),
         timeoutMs: 5_000,
-      },
+      }),
     };
   }
 }

@@ -55,7 +55,7 @@ export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
       startFrom: 'earliest',
       maxInFlight: 200_000,
     },
-    journal: { topic: TOPICS.journal, partitions: undefined, replicationFactor: undefined },
+    journal: { topic: TOPICS.journal, partitions: undefined },
     output: { topic: 'decisions' },
     deadLetters: { topic: 'dead' },
     batch: { maxRows: 5, maxBytes: 1_000_000, maxAgeMs: 2_000, types: {} },

@@ -15,7 +15,6 @@ import { outboundHttp } from '../../../src/app/service-client.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import type { Config } from '../../../src/config/schema.ts';
 import { RegistryUnavailable } from '../../../src/events/registry/index.ts';
-import { requestToken } from '../../../src/kafka/security/token-endpoint.ts';
 import { certificateAuthority } from '../../support/certificates.ts';
 import { assertSilent } from '../../support/stack/canary.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -76,7 +75,7 @@ async function refused(t: TestContext, config: Config): Promise<string> {
 async function token(config: Config): Promise<string> {
   const sasl = saslOptions(config);
   assert.ok(sasl?.mechanism === 'oauthbearer');
-  return (await requestToken(sasl.token, signal)).value;
+  return (await sasl.tokens.request(signal)).value;
 }
 
 test('registry and token endpoint are reached through the proxy in HTTPS_PROXY, with its credentials', async (t) => {

@@ -16,6 +16,7 @@ const key = file(
   'key.pem',
   '-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIB\n-----END ENCRYPTED PRIVATE KEY-----\n',
 );
+const token = file('token', 'header.claims.signature\n');
 
 function file(name: string, text: string): string {
   const path = join(directory, name);
@@ -35,12 +36,11 @@ const OAUTH =
 describe('kafka.tls and kafka.sasl', () => {
   it('resolve files relative to the configuration, and show no secret', () => {
     const text = withKafka(
-      `tls: {enabled: true, ca: "${certificate}, ${certificate}", certificate: "${certificate}", key: "${key}", keyPassphrase: secret-1}, ` +
+      `tls: {enabled: true, ca: "${certificate}, ${certificate}", certificate: "${certificate}", key: "${key}"}, ` +
         `sasl: {mechanism: scram-sha-512, ${LOGIN}}`,
     );
     const config = parse(text);
     assert.deepEqual(config.kafka.tls.ca, [certificate, certificate]);
-    assert.equal(config.kafka.tls.keyPassphrase?.reveal(), 'secret-1');
     const shown = JSON.stringify(effectiveOptions(config));
     assert.match(shown, /"kafka\.sasl\.password","value":"\[secret\]"/);
     assert.match(shown, /"kafka\.sasl\.oauth\.clientSecret","value":""/);
@@ -60,6 +60,15 @@ describe('kafka.tls and kafka.sasl', () => {
       `tls: {enabled: true}, sasl: {mechanism: oauthbearer, ${OAUTH}, extensions: {logicalCluster: lkc-1}, parameters: {resource: kafka}}}`,
     ],
     [
+      'a token from a file, without a token endpoint',
+      `tls: {enabled: true}, sasl: {mechanism: oauthbearer, oauth: {token: {file: "${token}"}}}`,
+    ],
+    [
+      'a private key for client assertions',
+      `tls: {enabled: true}, sasl: {mechanism: oauthbearer, oauth: {tokenEndpoint: "https://login.example/token", clientId: c, clientAssertion: {file: "${key}"}}}`,
+    ],
+    ['the identity of AWS', 'tls: {enabled: true}, sasl: {mechanism: aws-msk-iam}'],
+    [
       'a token endpoint on this machine without TLS',
       `tls: {enabled: true}, sasl: {mechanism: oauthbearer, oauth: {tokenEndpoint: "http://localhost:1/t", clientId: c, clientSecret: s}}`,
     ],
@@ -77,16 +86,6 @@ describe('kafka.tls and kafka.sasl', () => {
       'a certificate without its key',
       `tls: {enabled: true, certificate: "${certificate}"}`,
       [/^kafka\.tls\.key: required with kafka\.tls\.certificate/],
-    ],
-    [
-      'a key without its certificate',
-      `tls: {enabled: true, key: "${key}"}`,
-      [/^kafka\.tls\.certificate: required with kafka\.tls\.key/],
-    ],
-    [
-      'a passphrase without a key',
-      `tls: {enabled: true, keyPassphrase: x}`,
-      [/^kafka\.tls\.key: required with kafka\.tls\.keyPassphrase/],
     ],
     [
       'a missing file',
@@ -109,11 +108,6 @@ describe('kafka.tls and kafka.sasl', () => {
       [/^kafka\.sasl\.mechanism: "gssapi" is not allowed/],
     ],
     [
-      'a login without a mechanism',
-      `sasl: {username: alice}`,
-      [/^kafka\.sasl\.username: has no effect while kafka\.sasl\.mechanism is none/],
-    ],
-    [
       'scram without username and password',
       `sasl: {mechanism: scram-sha-256}`,
       [
@@ -124,21 +118,51 @@ describe('kafka.tls and kafka.sasl', () => {
     [
       'tokens without an endpoint and credentials',
       `tls: {enabled: true}, sasl: {mechanism: oauthbearer}`,
+      [/oauth\.clientSecret: required with .* oauthbearer, or clientAssertion or token$/],
+    ],
+    [
+      'a client assertion without an endpoint',
+      `tls: {enabled: true}, sasl: {mechanism: oauthbearer, oauth: {clientAssertion: {file: "${key}"}}}`,
       [
-        /oauth\.clientId: required/,
-        /oauth\.clientSecret: required/,
-        /oauth\.tokenEndpoint: required/,
+        /oauth\.clientId: required with kafka\.sasl\.oauth\.clientAssertion/,
+        /oauth\.tokenEndpoint: required with kafka\.sasl\.oauth\.clientAssertion/,
       ],
     ],
     [
-      'a password with oauthbearer',
-      `tls: {enabled: true}, sasl: {mechanism: oauthbearer, ${OAUTH}}, password: x}`,
-      [/^kafka\.sasl\.password: has no effect while kafka\.sasl\.mechanism is oauthbearer/],
+      'several origins of tokens',
+      `tls: {enabled: true}, sasl: {mechanism: oauthbearer, ${OAUTH}, clientAssertion: a, token: b}}`,
+      [
+        /oauth\.clientAssertion: cannot be combined with kafka\.sasl\.oauth\.clientSecret: remove/,
+        /oauth\.token: cannot be combined with kafka\.sasl\.oauth\.clientSecret: remove/,
+      ],
+    ],
+    [
+      'options of a token endpoint with a token from a file',
+      `tls: {enabled: true}, sasl: {mechanism: oauthbearer, oauth: {token: {file: "${token}"}, clientId: c, parameters: {scope: x}}}`,
+      [
+        /oauth\.clientId: has no effect with kafka\.sasl\.oauth\.token/,
+        /oauth\.parameters: has no effect with kafka\.sasl\.oauth\.token/,
+      ],
+    ],
+    [
+      'a token file with several lines',
+      `tls: {enabled: true}, sasl: {mechanism: oauthbearer, oauth: {token: {file: "${key}"}}}`,
+      [/oauth\.token: .*a line break/],
+    ],
+    [
+      'a password with aws-msk-iam, and a token that would be sent without TLS',
+      `sasl: {mechanism: aws-msk-iam, password: x}`,
+      [
+        /^kafka\.sasl\.mechanism: aws-msk-iam sends the token to broker:9093 unencrypted/,
+        /^kafka\.sasl\.password: has no effect while kafka\.sasl\.mechanism is aws-msk-iam/,
+      ],
     ],
     [
       'options of oauth with scram',
-      `sasl: {mechanism: scram-sha-256, ${LOGIN}, oauth: {scope: kafka}}`,
-      [/^kafka\.sasl\.oauth\.scope: has no effect while kafka\.sasl\.mechanism is scram-sha-256/],
+      `sasl: {mechanism: scram-sha-256, ${LOGIN}, oauth: {parameters: {scope: kafka}}}`,
+      [
+        /^kafka\.sasl\.oauth\.parameters: has no effect while kafka\.sasl\.mechanism is scram-sha-256/,
+      ],
     ],
     [
       'a password that would be sent without TLS',
@@ -155,12 +179,12 @@ describe('kafka.tls and kafka.sasl', () => {
     [
       'a token endpoint on another machine without TLS',
       `tls: {enabled: true}, sasl: {mechanism: oauthbearer, oauth: {tokenEndpoint: "http://login.example/t", clientId: c, clientSecret: s}}`,
-      [/oauth\.tokenEndpoint: .*http would expose the client secret/],
+      [/oauth\.tokenEndpoint: .*http would expose the token/],
     ],
     [
       'a parameter that has its own option',
-      `tls: {enabled: true}, sasl: {mechanism: oauthbearer, ${OAUTH}, parameters: {scope: x}}}`,
-      [/oauth\.parameters: .*scope: it has its own option/],
+      `tls: {enabled: true}, sasl: {mechanism: oauthbearer, ${OAUTH}, parameters: {client_assertion: x}}}`,
+      [/oauth\.parameters: .*client_assertion: it has its own option/],
     ],
     [
       'an extension that would become the token',

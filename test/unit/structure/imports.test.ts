@@ -94,7 +94,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...['client/base', 'client', 'client/http', 'client/service', 'core', 'config', 'events'],
     ...['events/formats', 'events/registry', 'kafka', 'kinds', 'pipeline', 'pipeline/limits'],
     ...['pipeline/context', 'telemetry'],
-    ...['tools/inspect', 'tools/doctor', 'node:*'],
+    ...['tools/inspect', 'tools/doctor', 'aws-msk-iam-sasl-signer-js', 'node:*'],
   ],
   cli: [
     ...[

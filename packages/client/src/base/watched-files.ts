@@ -16,7 +16,7 @@ export type TextOf = (path: string) => string;
  */
 export class WatchedFiles<T> {
   readonly #paths: readonly string[];
-  readonly #make: (textOf: TextOf, extra: string) => T;
+  readonly #make: (textOf: TextOf) => T;
   readonly #onFailure: (error: Error) => void;
   #made: { readonly value: T; readonly version: string } | undefined;
   #reading: Promise<void> | undefined;
@@ -27,7 +27,7 @@ export class WatchedFiles<T> {
    */
   constructor(
     paths: readonly string[],
-    make: (textOf: TextOf, extra: string) => T,
+    make: (textOf: TextOf) => T,
     onFailure: (error: Error) => void = () => {},
   ) {
     this.#paths = paths;
@@ -46,27 +46,27 @@ export class WatchedFiles<T> {
     const texts = this.#paths.map(
       (path, index) => problemWith(states[index]) ?? attempt(() => readFileSync(path, 'utf8')),
     );
-    return this.#accept(versionOf(states, ''), texts, '');
+    return this.#accept(versionOf(states), texts);
   }
 
   /**
-   * Returns the value. Makes it again if a file or `extra` has changed. If there is an earlier
-   * value, waits at most a second; otherwise waits for the read. @throws the error of `make` if
-   * there is no value yet
+   * Returns the value. Makes it again if a file has changed. If there is an earlier value, waits
+   * at most a second; otherwise waits for the read. @throws the error of `make` if there is no
+   * value yet
    */
-  async current(extra = ''): Promise<T> {
-    this.#reading ??= this.#read(extra);
+  async current(): Promise<T> {
+    this.#reading ??= this.#read();
     if (this.#made === undefined) await this.#reading;
     else await settledWithin(this.#reading, MAX_READ_MS);
     return this.#made?.value as T;
   }
 
-  async #read(extra: string): Promise<void> {
+  async #read(): Promise<void> {
     try {
       const states = await Promise.all(
         this.#paths.map((path) => stat(path).catch((error: Error) => error)),
       );
-      const version = versionOf(states, extra);
+      const version = versionOf(states);
       if (version === this.#made?.version) return;
       const texts = await Promise.all(
         this.#paths.map(
@@ -75,7 +75,7 @@ export class WatchedFiles<T> {
             (await readFile(path, 'utf8').catch((error: Error) => error)),
         ),
       );
-      this.#accept(version, texts, extra);
+      this.#accept(version, texts);
     } catch (error) {
       if (this.#made === undefined) throw error;
       this.#onFailure(error as Error);
@@ -84,13 +84,13 @@ export class WatchedFiles<T> {
     }
   }
 
-  #accept(version: string, texts: readonly (string | Error)[], extra: string): T {
+  #accept(version: string, texts: readonly (string | Error)[]): T {
     const textOf = (path: string): string => {
       const text = texts[this.#paths.indexOf(path)];
       if (typeof text !== 'string') throw text;
       return text;
     };
-    const value = this.#make(textOf, extra);
+    const value = this.#make(textOf);
     this.#made = { value, version };
     return value;
   }
@@ -114,12 +114,11 @@ function problemWith(state: Stats | Error | undefined): Error | undefined {
     : new Error(`the file has ${state.size} bytes, but at most ${MAX_BYTES} are allowed`);
 }
 
-const versionOf = (states: readonly (Stats | Error)[], extra: string): string =>
+const versionOf = (states: readonly (Stats | Error)[]): string =>
   states
     .map((state) =>
       state instanceof Error
         ? (state as NodeJS.ErrnoException).code
         : `${state.mtimeMs}/${state.size}/${state.ino}`,
     )
-    .concat(extra)
     .join(' ');

@@ -43,19 +43,16 @@ export interface TlsParts {
   readonly certificate: X509Certificate | undefined;
 }
 
-interface TlsNames {
-  /** Prefix of the options in messages; '' if there are none. */
-  readonly options: string;
-  readonly passphrase?: string | undefined;
-}
-
 // PEM files are parsed here to name the broken part: OpenSSL skips unreadable parts or reports a number.
 
-/** @throws Error that names the option and file with its problem, but never shows contents or the passphrase */
+/**
+ * @param options prefix of the options in messages; '' if there are none
+ * @throws Error that names the option and file with its problem, but never shows contents
+ */
 export function tlsParts(
   { ca = [], withDefaults = true, certificate, key }: TlsFiles,
   textOf: TextOf,
-  { options, passphrase }: TlsNames = { options: '' },
+  options = '',
 ): TlsParts {
   const named = (option: string, path?: string) =>
     `${options === '' ? 'the file' : options + option} ${path}`;
@@ -70,8 +67,7 @@ export function tlsParts(
   };
   const authorities = ca.flatMap((path) => parsed('ca', path, certificatesIn));
   const [leaf] = certificate ? parsed('certificate', certificate, certificatesIn) : [];
-  const remedy = options && `: check ${options}keyPassphrase`;
-  const own = key && parsed('key', key, (text) => privateKeyIn(text, passphrase, remedy));
+  const own = key && parsed('key', key, privateKeyIn);
   if (leaf && own && !leaf.checkPrivateKey(own))
     throw new Error(`${named('key', key)} does not belong to ${named('certificate', certificate)}`);
   const context = createSecureContext({
@@ -80,7 +76,6 @@ export function tlsParts(
       ca: [...(withDefaults ? getCACertificates('default') : []), ...authorities.map(String)],
     }),
     ...(certificate && key && { cert: textOf(certificate), key: textOf(key) }),
-    ...(passphrase !== undefined && { passphrase }),
   });
   return { context, authorities, certificate: leaf };
 }
@@ -103,14 +98,17 @@ function certificatesIn(text: string): X509Certificate[] {
   });
 }
 
-/** @throws Error with the reason, but without contents of the key or the passphrase */
-function privateKeyIn(text: string, passphrase: string | undefined, remedy: string): KeyObject {
+/** @throws Error with the reason, but without contents of the key */
+export function privateKeyIn(text: string): KeyObject {
   if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]+-----END [A-Z ]*PRIVATE KEY-----/.test(text))
     throw new Error('it contains no complete PEM private key');
   try {
-    return createPrivateKey({ key: text, ...(passphrase === undefined ? {} : { passphrase }) });
+    return createPrivateKey(text);
   } catch {
-    const isEncrypted = /ENCRYPTED/.test(text);
-    throw new Error(isEncrypted ? `its key cannot be decrypted${remedy}` : 'its key is broken');
+    throw new Error(
+      /ENCRYPTED/.test(text)
+        ? 'its key is encrypted: decrypt it with openssl pkey -in encrypted.key -out decrypted.key'
+        : 'its key is broken',
+    );
   }
 }

@@ -21,6 +21,7 @@ import {
 import { held } from './nemeses/commands.ts';
 import { addPartition, resetGroup } from './nemeses/group.ts';
 import { lateCommit } from './nemeses/late-commit.ts';
+import { noTokens, sessionsEnd } from './nemeses/logins.ts';
 import {
   cutOff,
   halfOpen,
@@ -43,6 +44,10 @@ const DUE_MS = SESSION_MS + 30_000;
  * another review.
  */
 const SERVICE_DUE_MS = 60_000;
+
+/** Faults that require the option `reauth`. The first one disturbs nothing. */
+export const SESSIONS_END = 'sessions end';
+const LOGIN_FAULTS = [SESSIONS_END, 'token endpoint down'] as const;
 
 /** Faults of processes and networks. A second element replaces DUE_MS for faults after which records may wait longer. */
 export const NEMESES: Readonly<Record<string, readonly [Nemesis, dueMs?: number]>> = {
@@ -73,6 +78,8 @@ export const NEMESES: Readonly<Record<string, readonly [Nemesis, dueMs?: number]
   'group reset': [resetGroup],
   'pause and resume': [held('pause')],
   'drain and resume': [held('drain')],
+  [LOGIN_FAULTS[0]]: [sessionsEnd],
+  [LOGIN_FAULTS[1]]: [noTokens],
 };
 
 /** Extra time for faults that have not hit yet, ms. */
@@ -347,9 +354,9 @@ export class Schedule {
   }
 }
 
-/** Names of all faults, as in the report. */
-export const ALL_FAULTS: readonly string[] = [
-  ...Object.keys(NEMESES),
+/** Returns the names of all faults, as in the report. @param withLogins true if logins end */
+export const allFaults = (withLogins: boolean): readonly string[] => [
+  ...Object.keys(NEMESES).filter((name) => withLogins || !LOGIN_FAULTS.some((one) => one === name)),
   ...HOSTILE_WRITES.keys(),
   ...KINDS.flatMap((kind) => [...serviceFaults(kind).keys()]),
 ];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { KafkaToken } from '../../../../src/kafka/security/options.ts';
 import { SecurityError } from '../../../../src/kafka/security/security-error.ts';
-import type { KafkaToken } from '../../../../src/kafka/security/token-endpoint.ts';
 import { TokenSource } from '../../../../src/kafka/security/token-source.ts';
 import { RecordingLogger } from '../../../support/memory/telemetry/recording-telemetry.ts';
 

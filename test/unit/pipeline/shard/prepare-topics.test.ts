@@ -111,21 +111,6 @@ test('a journal has at most 64 shards unless more are configured', async () => {
   assert.equal((await told.prepare({ journal: { partitions: 100 } })).shards, 100);
 });
 
-test('a replication factor above the number of brokers, or of 1 with several brokers, is refused', async () => {
-  await assert.rejects(
-    world({ brokers: 2 }).prepare({ journal: { replicationFactor: 3 } }),
-    refused(/replicationFactor is 3, but the cluster has 2 broker/),
-  );
-  await assert.rejects(
-    world({ brokers: 2 }).prepare({ journal: { replicationFactor: 1 } }),
-    refused(/needs at least 2 replicas/),
-  );
-  assert.equal(
-    (await world({ brokers: 1 }).prepare({ journal: { replicationFactor: 1 } })).shards,
-    6,
-  );
-});
-
 for (const [topic, role] of [
   ['content', 'source'],
   ['decisions', 'output'],

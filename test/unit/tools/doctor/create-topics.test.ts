@@ -79,12 +79,13 @@ test('a journal is not created if the group has committed offsets', async () => 
   assert.deepEqual(world.tried, []);
 });
 
-test('the replication factor applies to all topics except the journal, which has its own option', async () => {
+test('the replication factor applies to all topics, but a journal needs two replicas on several brokers', async () => {
   const world = emptyWorld();
   world.brokers = 3;
-  const reports = await world.createTopics({ replicationFactor: 2 });
-  assert.deepEqual(
-    reports.map(({ replicas }) => replicas),
-    [2, 2, 2, 3],
-  );
+  const replicas = async (replicationFactor: number) =>
+    (await world.createTopics({ replicationFactor })).map(({ replicas }) => replicas);
+  assert.deepEqual(await replicas(2), [2, 2, 2, 2]);
+  assert.deepEqual(await replicas(1), [1, 1, 1, null]);
+  const [, , , journal] = await world.createTopics({ replicationFactor: 1 });
+  assert.match(journal?.problem ?? '', /at least 2 replicas: use --replication-factor 2/);
 });
