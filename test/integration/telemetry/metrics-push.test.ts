@@ -29,7 +29,7 @@ async function started() {
     `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/metrics`,
     'host:1',
     0,
-    { metrics, health: new Health({ stuckAfterMs: 1 }), logger },
+    { metrics, health: new Health(), logger },
   );
   const log = () => logger.lines.map(({ message, fields }) => [message, fields.reason]).slice(1);
   return { push, logger, log };
