@@ -10,6 +10,7 @@ import type { Logger } from '../core/ports/telemetry.ts';
 import { connectKafka, requestFailure } from '../kafka/index.ts';
 import { ResultThread } from '../kinds/review/results/result-thread.ts';
 import { RefusedError } from '../pipeline/context/errors.ts';
+import type { PipelineOptions } from '../pipeline/context/options.ts';
 import type { PipelinePorts } from '../pipeline/context/pipeline-context.ts';
 import { describeTopics } from '../pipeline/context/topics.ts';
 import { CallPacer } from '../pipeline/limits/call-pacer.ts';
@@ -27,6 +28,7 @@ import { kafkaConnection } from './kafka-connection.ts';
 import { kindOf, pacedServices } from './kinds.ts';
 import { openFormats } from './open-formats.ts';
 import { enginePipeline, readLimits } from './pipeline-options.ts';
+import type { ConfigReload } from './reload.ts';
 
 /** Result of a run, which the CLI turns into an exit code. */
 type RunOutcome = 'ok' | 'failure' | 'unreachable' | 'refused';
@@ -57,6 +59,7 @@ type Opened = Awaited<ReturnType<typeof open>>;
 export async function runConnector(
   config: Config,
   interrupted: Promise<unknown>,
+  reload: ConfigReload,
 ): Promise<RunOutcome> {
   setFlagsFromString(HEAP_GROWTH);
   const startedMs = systemClock.now();
@@ -91,7 +94,20 @@ export async function runConnector(
     };
   });
   const engines = pipelines.map(({ engine }) => engine);
-  const shown = { startedMs, health, memory: opened.budget, pipelines: engines, metrics };
+  const each = (next: Config, use: (engine: Pipeline, options: PipelineOptions) => void) => {
+    for (const [index, engine] of engines.entries())
+      use(engine, enginePipeline(next, next.pipelines[index] as PipelineConfig));
+  };
+  reload.start({
+    logger,
+    check: (next) => each(next, (engine, options) => engine.checkReload(options)),
+    apply: (next) => {
+      logger.setLevel(next.log.level);
+      publishObjectives(metrics, next);
+      each(next, (engine, options) => engine.reload(options));
+    },
+  });
+  const shown = { startedMs, health, memory: opened.budget, pipelines: engines, metrics, reload };
   const about = { version: VERSION, runbook: RUNBOOK_URL, now: systemClock.now };
   const pages = problems && consolePages({ ...shown, ...about, problems });
 
@@ -135,6 +151,7 @@ export async function runConnector(
       isRefused ? 'startup refused' : 'startup failed',
     );
   }
+  reload.stop();
   starting.abort(new Error('the connector is stopping'));
   await stop(config, engines, opened);
   await server?.close();
@@ -153,12 +170,8 @@ async function open(
   // All budgets share the same bytes. The configuration's checks guarantee at least one service.
   const [{ budget }] = [...services.values()] as [ConnectorService];
   metrics.set('memory_budget_bytes', {}, budget.totalBytes);
-  for (const { name: pipeline, service, objective, lanes } of config.pipelines) {
-    metrics.startPipeline(pipeline);
-    for (const { name: lane, ageMs } of new Lanes(lanes, objective.ageMs).all)
-      metrics.set('objective_age_seconds', { pipeline, lane }, ageMs / 1000);
-    metrics.set('objective_in_time_ratio', { pipeline, service }, objective.share);
-  }
+  for (const { name } of config.pipelines) metrics.startPipeline(name);
+  publishObjectives(metrics, config);
   const tracer = registeredTracer(VERSION);
   if (tracer.enabled) logger.info({}, 'traces go to the registered OpenTelemetry SDK');
   // The port is bound before the group is joined. Therefore no other running process on this host
@@ -176,6 +189,14 @@ async function open(
     results: new ResultThread(),
     formats: await openFormats(config, { metrics, health, logger }),
   };
+}
+
+function publishObjectives(metrics: PromMetrics, { pipelines }: Config): void {
+  for (const { name: pipeline, service, objective, lanes } of pipelines) {
+    for (const { name: lane, ageMs } of new Lanes(lanes, objective.ageMs).all)
+      metrics.set('objective_age_seconds', { pipeline, lane }, ageMs / 1000);
+    metrics.set('objective_in_time_ratio', { pipeline, service }, objective.share);
+  }
 }
 
 function enginePorts(

@@ -2,7 +2,6 @@
  * One pipeline in this process: a member of the consumer group, with one worker for each shard that
  * the group assigns to it.
  */
-import pLimit from 'p-limit';
 import { settledWithin } from '../../packages/client/src/base/abortable.ts';
 import { JournalFormatError } from '../core/journal/journal-records.ts';
 import type { PipelineView } from '../core/pipeline-view.ts';
@@ -12,14 +11,15 @@ import { describe, InternalErrors, RefusedError } from './context/errors.ts';
 import { Ledger } from './context/ledger.ts';
 import type { PipelineOptions } from './context/options.ts';
 import type { PipelineContext, PipelinePorts } from './context/pipeline-context.ts';
+import { quotaShares } from './context/shard-context.ts';
 import { ChunkSize } from './context/terminal-writer.ts';
 import { guardedKind } from './guarded-kind.ts';
-import { inTurn, Lanes } from './limits/lanes.ts';
+import { Lanes } from './limits/lanes.ts';
 import type { MemoryBudget } from './limits/memory-budget.ts';
-import { ShardWaits } from './limits/shard-waits.ts';
+import { newLimits, ShardWaits } from './limits/shard-waits.ts';
 import { TypeBreakers, TypeLimit } from './limits/type-breakers.ts';
 import { WaitReasons } from './limits/wait-reasons.ts';
-import { lagOf, publishGauges, shardProblems } from './pipeline-gauges.ts';
+import { lagOf, publishGauges, shardProblems, unreadPartitions } from './pipeline-gauges.ts';
 import { viewPipeline } from './pipeline-view.ts';
 import { Losses } from './shard/losses.ts';
 import { journalResized, prepareTopics } from './shard/prepare-topics.ts';
@@ -38,6 +38,7 @@ interface Slot {
 
 export class Pipeline {
   readonly #ports: PipelinePorts;
+  /** Changed in place by a reload. */
   readonly #options: PipelineOptions;
   readonly #budget: MemoryBudget;
   readonly #onRefused: (error: Error) => void;
@@ -63,7 +64,7 @@ export class Pipeline {
     onRefused: (error: Error) => void,
   ) {
     this.#ports = ports;
-    this.#options = options;
+    this.#options = { ...options };
     this.#budget = budget;
     this.#onRefused = onRefused;
     // Set before the start, because the process is ready only once every pipeline has joined its group.
@@ -99,16 +100,7 @@ export class Pipeline {
       breakers: new TypeBreakers({ clock, logger, waits, pauseMs }),
       lanes: new Lanes(options.lanes, options.objective.ageMs),
       typeLimit: new TypeLimit(options.maxTypes, logger),
-      limits: {
-        // Encoding uses one thread, so encoding two bodies concurrently would only take more memory.
-        encodes: inTurn(pLimit(1)),
-        uploads: inTurn(pLimit(concurrency.transfers)),
-        polls: pLimit(concurrency.requests),
-        downloads: pLimit(concurrency.transfers),
-        claims: pLimit(options.claims),
-        // One at a time, because each fetch takes memory.
-        backlogs: pLimit(1),
-      },
+      limits: newLimits(concurrency, options.claims),
       topics,
     };
     await group.start({
@@ -142,6 +134,22 @@ export class Pipeline {
     for (const worker of this.#retired) worker.abandonUploads();
     await this.#ports.group.stop();
     await this.#ports.reader.close();
+  }
+
+  /** @throws RefusedError if the running pipeline cannot apply these options */
+  checkReload({ name, quota }: PipelineOptions): void {
+    if (this.#context !== undefined) quotaShares(quota, this.#context.topics.shards);
+    else if (JSON.stringify(quota) !== JSON.stringify(this.#options.quota))
+      throw new RefusedError(`pipeline ${name} is starting; its quota can change after the start`);
+  }
+
+  /** Applies options that differ only in reloadable ones, at once and also to the owned shards. */
+  reload(options: PipelineOptions): void {
+    Object.assign(this.#options, options);
+    const { lanes, objective, quota } = options;
+    this.#context?.lanes.change(lanes, objective.ageMs);
+    if (quota.callsPerSecond !== undefined) this.#ports.calls?.change(quota.callsPerSecond);
+    for (const { worker } of this.#slots.values()) worker?.reloaded();
   }
 
   /** Returns the current state for the console. Takes time proportional to the number of live jobs. */
@@ -334,15 +342,8 @@ export class Pipeline {
 
   /** Describes the partitions that cannot be read, and reports them as waiting. */
   #unread(): string[] {
-    const { source, journal } = this.#options;
-    const topics = { source: source.topic, journal: journal.topic };
-    const unread = this.#ports.group.unread().map(({ stream, partition, ...at }) => ({
-      ...at,
-      who: `partition ${partition} of ${topics[stream]}`,
-    }));
+    const unread = unreadPartitions(this.#ports.group, this.#options);
     this.#hold?.(unread.map(({ who }) => who));
-    return unread.map(
-      ({ who, offset, error }) => `${who} cannot be read at offset ${offset}: ${error}`,
-    );
+    return unread.map(({ problem }) => problem);
   }
 }

@@ -109,6 +109,11 @@ interface LoggerOptions {
   readonly onProblem?: OnProblem;
 }
 
+export interface RootLogger extends Logger {
+  /** Changes the minimum level of the logger and its children. */
+  setLevel(level: LogLevel): void;
+}
+
 /** Fields of every line. If a caller passes a field with one of these names, an underscore is added to it. */
 const RESERVED = new Set(['level', 'time', 'msg']);
 
@@ -125,7 +130,7 @@ export function chooseLogFormat(
  * Creates a logger based on pino. Every field and message is redacted (log-redaction.ts). Lines are
  * written synchronously where possible, so that lines before a crash are not lost.
  */
-export function createLogger(options: LoggerOptions): Logger {
+export function createLogger(options: LoggerOptions): RootLogger {
   const lines = options.sink ?? standardOutput(options.onDropped ?? (() => undefined));
   const text = (options.format ?? chooseLogFormat()) === 'text';
   const root = pino(
@@ -139,7 +144,10 @@ export function createLogger(options: LoggerOptions): Logger {
     },
     { write: (line) => lines.write(text ? formatLogLine(line) : escaped(line)) },
   );
-  return loggerOver(root, {}, options.onProblem);
+  const setLevel = (level: LogLevel) => {
+    root.level = level;
+  };
+  return { ...loggerOver(root, {}, options.onProblem), setLevel };
 }
 
 /** Returns the same JSON line with its control characters escaped. */

@@ -4,9 +4,13 @@ import type { RetryPolicy } from '../../core/outcome/failure-policy.ts';
 import type { LaneOptions } from '../limits/lanes.ts';
 import type { QuotaOptions } from '../limits/quota-gate.ts';
 
-type SealingLimits = Omit<BatchLimits, 'maxOffsetBytes'>;
+export type SealingLimits = Omit<BatchLimits, 'maxOffsetBytes'>;
 
-/** Options that the engine reads from a pipeline's configuration. docs/configuration.md explains each. */
+/**
+ * Options that the engine reads from a pipeline's configuration. docs/configuration.md explains
+ * each. A reload changes them in place (`Pipeline.reload`), so a stage that copies a value must
+ * copy it again afterwards.
+ */
 export interface PipelineOptions extends Readonly<typeof ENGINE_LIMITS> {
   readonly name: string;
   /** Name of the pipeline's service. */

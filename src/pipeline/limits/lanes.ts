@@ -11,9 +11,9 @@ export const DEFAULT_LANE = 'default';
 export class Lane {
   readonly name: string;
   /** Guaranteed part of intake's memory and of the turns, from 0 to 1. */
-  readonly share: number;
+  share: number;
   /** Age of an event in ms by which its decision is due. */
-  readonly ageMs: number;
+  ageMs: number;
   /** Bytes of intake's memory that batches of this lane occupy in this process. */
   heldBytes = 0;
 
@@ -38,12 +38,20 @@ export class Lanes {
    * @param ageMs objective of lanes that have none of their own
    */
   constructor(options: LaneOptions, ageMs: number) {
-    const lanes = Object.entries(options).map(
-      ([name, lane]) => new Lane(name, lane.share, lane.ageMs ?? ageMs),
-    );
-    const rest = lanes.reduce((left, { share }) => left - share, 1);
-    this.#default = new Lane(DEFAULT_LANE, rest, ageMs);
-    this.#byName = new Map(lanes.map((lane) => [lane.name, lane]));
+    this.#default = new Lane(DEFAULT_LANE, 1, ageMs);
+    this.#byName = new Map(Object.keys(options).map((name) => [name, new Lane(name, 0, ageMs)]));
+    this.change(options, ageMs);
+  }
+
+  /** Changes shares and objectives. Parameters as in the constructor, with the same lanes. */
+  change(options: LaneOptions, ageMs: number): void {
+    this.#default.share = 1;
+    this.#default.ageMs = ageMs;
+    for (const [name, lane] of this.#byName) {
+      const { share = 0, ageMs: own = ageMs } = options[name] ?? {};
+      Object.assign(lane, { share, ageMs: own });
+      this.#default.share -= share;
+    }
   }
 
   /** True if there is a lane in addition to the default one. */

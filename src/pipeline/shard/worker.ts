@@ -115,6 +115,11 @@ export class ShardWorker {
     this.#confirmOwnership();
   }
 
+  /** Applies changed options of the context. */
+  reloaded(): void {
+    this.#owned?.reloaded();
+  }
+
   fetched(batch: FetchedBatch): void {
     if (this.#over) return;
     if (batch.stream === 'journal') this.#recovery.fetched(batch);

@@ -4,6 +4,7 @@ import type { ItemBatch } from '../../core/item-batch.ts';
 import type { BatchRecords } from '../../core/journal/job.ts';
 import { internalPoison } from '../../core/outcome/internal-error.ts';
 import type { ContentItem, Poison } from '../../core/record.ts';
+import type { SealingLimits } from '../context/options.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import { earliest } from '../limits/in-flight.ts';
 import type { Lane } from '../limits/lanes.ts';
@@ -30,24 +31,29 @@ export class OpenBatches implements Disposable {
     this.#stages = stages;
     const { budget, lanes, options, state, typeLimit } = shard;
     typeLimit.recovered(state);
-    const { batch, firstBatchRows, maxOffsetBytes } = options;
+    const { firstBatchRows, maxOffsetBytes } = options;
     const maxRows = (usual: number) =>
       Math.min(usual, shard.quota?.maxRows ?? usual, this.#isFirst ? firstBatchRows : usual);
-    const limitsWith = (own: Partial<typeof batch>): BatchLimits => {
-      const limits = { ...batch, ...own };
-      return {
-        ...limits,
-        maxOffsetBytes,
-        get maxRows() {
-          return maxRows(limits.maxRows);
-        },
-      };
+    const limitsWith = (limits: SealingLimits): BatchLimits => ({
+      ...limits,
+      maxOffsetBytes,
+      get maxRows() {
+        return maxRows(limits.maxRows);
+      },
+    });
+    const limitsBy = (batch: typeof options.batch) => ({
+      batch,
+      general: limitsWith(batch),
+      byType: new Map(
+        Object.entries(batch.types).map(([type, own]) => [type, limitsWith({ ...batch, ...own })]),
+      ),
+    });
+    let limits = limitsBy(options.batch);
+    const limitsOf = (type: string) => {
+      // Called for every item, so the limits are made again only after a reload.
+      if (limits.batch !== options.batch) limits = limitsBy(options.batch);
+      return limits.byType.get(type) ?? limits.general;
     };
-    const general = limitsWith({});
-    const byType = new Map(
-      Object.entries(batch.types).map(([type, own]) => [type, limitsWith(own)]),
-    );
-    const limitsOf = (type: string) => byType.get(type) ?? general;
     this.#buffers = new Map(
       lanes.all.map((lane) => [
         lane,
@@ -97,7 +103,7 @@ export class OpenBatches implements Disposable {
     }
   }
 
-  /** Sets the timer that seals batches by age. Must be called after items were added. */
+  /** Sets the timer that seals batches by age. Must be called after items were added or limits changed. */
   schedule(): void {
     this.#cancelTimer?.();
     const dueMs = earliest(this.#all.map(({ nextDueMs }) => nextDueMs));

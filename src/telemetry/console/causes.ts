@@ -34,8 +34,22 @@ export interface Verdict {
   readonly causes: readonly Cause[];
 }
 
+/** Result of the newest reload of the configuration. */
+export interface ReloadView {
+  /** Reason why the file was rejected. null if it was accepted. */
+  readonly problem: string | null;
+  /** Changed options that require a restart. */
+  readonly restart: readonly string[];
+  /** Time of `problem` or `restart`. */
+  readonly sinceMs: number;
+  /** Last applied changes, each with both values. Empty before the first. */
+  readonly applied: readonly string[];
+  readonly appliedMs: number;
+}
+
 export interface Facts {
   readonly view: PipelineView;
+  readonly reload: ReloadView;
   /** Unmet conditions of the pipeline (without the pipeline's name) and of the process. */
   readonly conditions: readonly { readonly name: string; readonly reason: string }[];
   /** Stuck loops of the pipeline and of the process. */
@@ -116,7 +130,7 @@ export function verdictOf(facts: Facts): Verdict {
 
 /** Returns the causes. For each wait reason, only the first cause is kept, because it is the most specific. */
 function causesOf(facts: Facts): readonly Cause[] {
-  const { view, conditions, stuck, balance, kafkaSilentMs, nowMs } = facts;
+  const { view, conditions, stuck, balance, kafkaSilentMs, nowMs, reload } = facts;
   const found = new Map<string, Cause>();
   const add = (key: string, cause: Partial<Cause>) => {
     const { title = key, text = '', runbook = 'ContentReviewNotReady' } = REASONS[key] ?? {};
@@ -173,6 +187,15 @@ function causesOf(facts: Facts): readonly Cause[] {
     const text = `${REASONS[reason]?.text ?? ''} Waiting: ${who.join(', ')}${more}.`;
     add(reason, { level: 'warn', text: text.trim() });
   }
+  const { problem, restart, sinceMs } = reload;
+  if (problem !== null || restart.length > 0)
+    add('reload', {
+      level: 'warn',
+      title: problem === null ? 'A restart is required' : 'The configuration file is rejected',
+      text: problem ?? `These options have changed in the file: ${restart.join(', ')}.`,
+      sinceMs,
+      runbook: '../operating',
+    });
   // A partition with too many records in flight is a consequence of the other causes.
   if (found.size > 1) found.delete('in_flight');
   return [...found.values()];
