@@ -10,7 +10,6 @@ import type { Logger } from '../core/ports/telemetry.ts';
 import { connectKafka, requestFailure } from '../kafka/index.ts';
 import { ResultThread } from '../kinds/review/results/result-thread.ts';
 import { RefusedError } from '../pipeline/context/errors.ts';
-import type { PipelineOptions } from '../pipeline/context/options.ts';
 import type { PipelinePorts } from '../pipeline/context/pipeline-context.ts';
 import { describeTopics } from '../pipeline/context/topics.ts';
 import { CallPacer } from '../pipeline/limits/call-pacer.ts';
@@ -94,24 +93,18 @@ export async function runConnector(
     };
   });
   const engines = pipelines.map(({ engine }) => engine);
-  const each = (next: Config, use: (engine: Pipeline, options: PipelineOptions) => void) => {
+  const apply = (next: Config) => {
+    logger.setLevel(next.log.level);
+    publishObjectives(metrics, next);
     for (const [index, engine] of engines.entries())
-      use(engine, enginePipeline(next, next.pipelines[index] as PipelineConfig));
+      engine.reload(enginePipeline(next, next.pipelines[index] as PipelineConfig));
   };
-  reload.start({
-    logger,
-    check: (next) => each(next, (engine, options) => engine.checkReload(options)),
-    apply: (next) => {
-      logger.setLevel(next.log.level);
-      publishObjectives(metrics, next);
-      each(next, (engine, options) => engine.reload(options));
-    },
-  });
+  const starting = new AbortController();
+  void reload.start(logger, apply, starting.signal);
   const shown = { startedMs, health, memory: opened.budget, pipelines: engines, metrics, reload };
   const about = { version: VERSION, runbook: RUNBOOK_URL, now: systemClock.now };
   const pages = problems && consolePages({ ...shown, ...about, problems });
 
-  const starting = new AbortController();
   let server: TelemetryServer | undefined;
   let outcome: RunOutcome = 'ok';
   try {
@@ -151,7 +144,6 @@ export async function runConnector(
       isRefused ? 'startup refused' : 'startup failed',
     );
   }
-  reload.stop();
   starting.abort(new Error('the connector is stopping'));
   await stop(config, engines, opened);
   await server?.close();

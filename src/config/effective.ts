@@ -77,14 +77,11 @@ export function effectiveOptions(config: Config): EffectiveOption[] {
 /** Returns every secret with the path of its option. */
 export function secretsIn(config: Config): (readonly [path: string, Secret])[] {
   return [...optionsIn(config)].flatMap(([path, { value }]) =>
-    secretsOf(value).map((one) => [path, one] as const),
+    // The value of an option for headers is a mapping of secrets.
+    (value instanceof Secret ? [value] : Object.values(Object(value)))
+      .filter((one) => one instanceof Secret)
+      .map((one) => [path, one] as const),
   );
-}
-
-/** Returns the secrets of an option. The value of an option for headers is a mapping of secrets. */
-export function secretsOf(value: unknown): Secret[] {
-  const members = value instanceof Secret ? [value] : Object.values(Object(value));
-  return members.filter((one) => one instanceof Secret);
 }
 
 /** Returns the paths of secrets with a value in the file. Omits extra headers, which are rarely secret. */

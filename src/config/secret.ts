@@ -12,14 +12,11 @@ export class Secret {
   /** True if the configuration file contains the value itself. */
   readonly isInline: boolean;
   readonly #source: string | WatchedFiles<string>;
-  /** Path of the file. undefined if there is none. */
-  readonly #path: string | undefined;
   #reloaded = () => {};
 
-  private constructor(source: string | WatchedFiles<string>, isInline = false, path?: string) {
+  private constructor(source: string | WatchedFiles<string>, isInline = false) {
     this.#source = source;
     this.isInline = isInline;
-    this.#path = path;
   }
 
   /** @throws Error that states what is wrong with the value, without the value */
@@ -34,15 +31,14 @@ export class Secret {
       if (file.value !== undefined && value !== file.value) secret.#reloaded();
       return value;
     });
-    const secret = new Secret(file, false, path);
+    const secret = new Secret(file);
     file.readNow();
     return secret;
   }
 
-  /** Returns true if both secrets are from the same file, or have the same value and no file. */
-  isSameAs(other: unknown): boolean {
-    if (!(other instanceof Secret) || this.#path !== other.#path) return false;
-    return this.#path !== undefined || this.reveal() === other.reveal();
+  /** Path of the file, or the value if there is no file. Only for comparisons. */
+  get source(): string {
+    return typeof this.#source === 'string' ? this.#source : String(this.#source.paths);
   }
 
   /** @param reloaded called whenever the file has a new usable value */

@@ -1,9 +1,7 @@
 /** Gauges and readiness of a pipeline, computed from the reports of its workers. */
 import type { PipelineView } from '../core/pipeline-view.ts';
-import type { ShardGroup } from '../core/ports/kafka.ts';
 import type { Labels, Metrics } from '../core/ports/telemetry.ts';
 import { FRESH_MS } from './context/end-offsets.ts';
-import type { PipelineOptions } from './context/options.ts';
 import { earliest } from './limits/in-flight.ts';
 import type { Losses } from './shard/losses.ts';
 import type { ShardWorker, WorkerReport } from './shard/worker.ts';
@@ -88,18 +86,6 @@ export function publishGauges(
     const seconds = oldestSeconds(createdMs);
     metrics.set('oldest_batch_timestamp_seconds', { ...labels, state }, seconds);
   }
-}
-
-/** Describes the partitions of the source and the journal that cannot be read. */
-export function unreadPartitions(
-  group: Pick<ShardGroup, 'unread'>,
-  { source, journal }: Pick<PipelineOptions, 'source' | 'journal'>,
-) {
-  const topics = { source: source.topic, journal: journal.topic };
-  return group.unread().map(({ stream, partition, offset, error }) => {
-    const who = `partition ${partition} of ${topics[stream]}`;
-    return { who, problem: `${who} cannot be read at offset ${offset}: ${error}` };
-  });
 }
 
 /**

@@ -11,7 +11,6 @@ import { describe, InternalErrors, RefusedError } from './context/errors.ts';
 import { Ledger } from './context/ledger.ts';
 import type { PipelineOptions } from './context/options.ts';
 import type { PipelineContext, PipelinePorts } from './context/pipeline-context.ts';
-import { quotaShares } from './context/shard-context.ts';
 import { ChunkSize } from './context/terminal-writer.ts';
 import { guardedKind } from './guarded-kind.ts';
 import { Lanes } from './limits/lanes.ts';
@@ -19,7 +18,7 @@ import type { MemoryBudget } from './limits/memory-budget.ts';
 import { newLimits, ShardWaits } from './limits/shard-waits.ts';
 import { TypeBreakers, TypeLimit } from './limits/type-breakers.ts';
 import { WaitReasons } from './limits/wait-reasons.ts';
-import { lagOf, publishGauges, shardProblems, unreadPartitions } from './pipeline-gauges.ts';
+import { lagOf, publishGauges, shardProblems } from './pipeline-gauges.ts';
 import { viewPipeline } from './pipeline-view.ts';
 import { Losses } from './shard/losses.ts';
 import { journalResized, prepareTopics } from './shard/prepare-topics.ts';
@@ -136,20 +135,13 @@ export class Pipeline {
     await this.#ports.reader.close();
   }
 
-  /** @throws RefusedError if the running pipeline cannot apply these options */
-  checkReload({ name, quota }: PipelineOptions): void {
-    if (this.#context !== undefined) quotaShares(quota, this.#context.topics.shards);
-    else if (JSON.stringify(quota) !== JSON.stringify(this.#options.quota))
-      throw new RefusedError(`pipeline ${name} is starting; its quota can change after the start`);
-  }
-
   /** Applies options that differ only in reloadable ones, at once and also to the owned shards. */
   reload(options: PipelineOptions): void {
     Object.assign(this.#options, options);
     const { lanes, objective, quota } = options;
     this.#context?.lanes.change(lanes, objective.ageMs);
     if (quota.callsPerSecond !== undefined) this.#ports.calls?.change(quota.callsPerSecond);
-    for (const { worker } of this.#slots.values()) worker?.reloaded();
+    for (const { worker } of this.#slots.values()) worker?.owned?.reloaded();
   }
 
   /** Returns the current state for the console. Takes time proportional to the number of live jobs. */
@@ -342,8 +334,15 @@ export class Pipeline {
 
   /** Describes the partitions that cannot be read, and reports them as waiting. */
   #unread(): string[] {
-    const unread = unreadPartitions(this.#ports.group, this.#options);
+    const { source, journal } = this.#options;
+    const topics = { source: source.topic, journal: journal.topic };
+    const unread = this.#ports.group.unread().map(({ stream, partition, ...at }) => ({
+      ...at,
+      who: `partition ${partition} of ${topics[stream]}`,
+    }));
     this.#hold?.(unread.map(({ who }) => who));
-    return unread.map(({ problem }) => problem);
+    return unread.map(
+      ({ who, offset, error }) => `${who} cannot be read at offset ${offset}: ${error}`,
+    );
   }
 }

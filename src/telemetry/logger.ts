@@ -109,11 +109,6 @@ interface LoggerOptions {
   readonly onProblem?: OnProblem;
 }
 
-export interface RootLogger extends Logger {
-  /** Changes the minimum level of the logger and its children. */
-  setLevel(level: LogLevel): void;
-}
-
 /** Fields of every line. If a caller passes a field with one of these names, an underscore is added to it. */
 const RESERVED = new Set(['level', 'time', 'msg']);
 
@@ -129,8 +124,9 @@ export function chooseLogFormat(
 /**
  * Creates a logger based on pino. Every field and message is redacted (log-redaction.ts). Lines are
  * written synchronously where possible, so that lines before a crash are not lost.
+ * @returns the logger, and a function that changes the level of the logger and its children
  */
-export function createLogger(options: LoggerOptions): RootLogger {
+export function createLogger(options: LoggerOptions): Logger & { setLevel(level: LogLevel): void } {
   const lines = options.sink ?? standardOutput(options.onDropped ?? (() => undefined));
   const text = (options.format ?? chooseLogFormat()) === 'text';
   const root = pino(
@@ -144,10 +140,12 @@ export function createLogger(options: LoggerOptions): RootLogger {
     },
     { write: (line) => lines.write(text ? formatLogLine(line) : escaped(line)) },
   );
-  const setLevel = (level: LogLevel) => {
-    root.level = level;
-  };
-  return { ...loggerOver(root, {}, options.onProblem), setLevel };
+  const logger = loggerOver(root, {}, options.onProblem);
+  return Object.assign(logger, {
+    setLevel(level: LogLevel) {
+      root.level = level;
+    },
+  });
 }
 
 /** Returns the same JSON line with its control characters escaped. */

@@ -4,7 +4,7 @@ import type { RetryPolicy } from '../../core/outcome/failure-policy.ts';
 import type { LaneOptions } from '../limits/lanes.ts';
 import type { QuotaOptions } from '../limits/quota-gate.ts';
 
-export type SealingLimits = Omit<BatchLimits, 'maxOffsetBytes'>;
+type SealingLimits = Omit<BatchLimits, 'maxOffsetBytes'>;
 
 /**
  * Options that the engine reads from a pipeline's configuration. docs/configuration.md explains

@@ -115,11 +115,6 @@ export class ShardWorker {
     this.#confirmOwnership();
   }
 
-  /** Applies changed options of the context. */
-  reloaded(): void {
-    this.#owned?.reloaded();
-  }
-
   fetched(batch: FetchedBatch): void {
     if (this.#over) return;
     if (batch.stream === 'journal') this.#recovery.fetched(batch);
@@ -144,7 +139,7 @@ export class ShardWorker {
     this.#uploadAbort.abort(new ShardLostError('the connector is stopping'));
   }
 
-  /** The owned shard, for reading only. undefined if the worker is not the owner. */
+  /** The owned shard. undefined if the worker is not the owner. */
   get owned(): OwnedShard | undefined {
     return this.#owned;
   }

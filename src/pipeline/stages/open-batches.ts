@@ -4,7 +4,6 @@ import type { ItemBatch } from '../../core/item-batch.ts';
 import type { BatchRecords } from '../../core/journal/job.ts';
 import { internalPoison } from '../../core/outcome/internal-error.ts';
 import type { ContentItem, Poison } from '../../core/record.ts';
-import type { SealingLimits } from '../context/options.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import { earliest } from '../limits/in-flight.ts';
 import type { Lane } from '../limits/lanes.ts';
@@ -32,27 +31,18 @@ export class OpenBatches implements Disposable {
     const { budget, lanes, options, state, typeLimit } = shard;
     typeLimit.recovered(state);
     const { firstBatchRows, maxOffsetBytes } = options;
-    const maxRows = (usual: number) =>
-      Math.min(usual, shard.quota?.maxRows ?? usual, this.#isFirst ? firstBatchRows : usual);
-    const limitsWith = (limits: SealingLimits): BatchLimits => ({
-      ...limits,
-      maxOffsetBytes,
-      get maxRows() {
-        return maxRows(limits.maxRows);
-      },
-    });
-    const limitsBy = (batch: typeof options.batch) => ({
-      batch,
-      general: limitsWith(batch),
-      byType: new Map(
-        Object.entries(batch.types).map(([type, own]) => [type, limitsWith({ ...batch, ...own })]),
-      ),
-    });
-    let limits = limitsBy(options.batch);
-    const limitsOf = (type: string) => {
-      // Called for every item, so the limits are made again only after a reload.
-      if (limits.batch !== options.batch) limits = limitsBy(options.batch);
-      return limits.byType.get(type) ?? limits.general;
+    // Called for every item. A reload changes `options`.
+    const limitsOf = (type: string): BatchLimits => {
+      const { maxRows, maxBytes, maxAgeMs, types } = options.batch;
+      const own = Object.hasOwn(types, type) ? types[type] : undefined;
+      const usual = own?.maxRows ?? maxRows;
+      const first = this.#isFirst ? firstBatchRows : usual;
+      return {
+        maxRows: Math.min(usual, shard.quota?.maxRows ?? usual, first),
+        maxBytes: own?.maxBytes ?? maxBytes,
+        maxAgeMs: own?.maxAgeMs ?? maxAgeMs,
+        maxOffsetBytes,
+      };
     };
     this.#buffers = new Map(
       lanes.all.map((lane) => [

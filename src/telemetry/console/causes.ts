@@ -34,16 +34,14 @@ export interface Verdict {
   readonly causes: readonly Cause[];
 }
 
-/** Result of the newest reload of the configuration. */
+/** Results of reloads of the configuration. Empty texts where there is nothing to report. */
 export interface ReloadView {
-  /** Reason why the file was rejected. null if it was accepted. */
-  readonly problem: string | null;
+  /** Reason why the current file is rejected. */
+  readonly problem: string;
   /** Changed options that require a restart. */
-  readonly restart: readonly string[];
-  /** Time of `problem` or `restart`. */
-  readonly sinceMs: number;
-  /** Last applied changes, each with both values. Empty before the first. */
-  readonly applied: readonly string[];
+  readonly restart: string;
+  /** Last applied changes, with both values, and their time. */
+  readonly applied: string;
   readonly appliedMs: number;
 }
 
@@ -187,17 +185,16 @@ function causesOf(facts: Facts): readonly Cause[] {
     const text = `${REASONS[reason]?.text ?? ''} Waiting: ${who.join(', ')}${more}.`;
     add(reason, { level: 'warn', text: text.trim() });
   }
-  const { problem, restart, sinceMs } = reload;
-  if (problem !== null || restart.length > 0)
-    add('reload', {
-      level: 'warn',
-      title: problem === null ? 'A restart is required' : 'The configuration file is rejected',
-      text: problem ?? `These options have changed in the file: ${restart.join(', ')}.`,
-      sinceMs,
-      runbook: '../operating',
-    });
   // A partition with too many records in flight is a consequence of the other causes.
   if (found.size > 1) found.delete('in_flight');
+  const { problem, restart } = reload;
+  if (problem || restart)
+    add('reload', {
+      level: 'warn',
+      title: problem ? 'The configuration file is rejected' : 'A restart is required',
+      text: problem || `These options have changed in the file: ${restart}.`,
+      runbook: '../operating',
+    });
   return [...found.values()];
 }
 

@@ -134,11 +134,8 @@ test('a changed file and SIGHUP change harmless options at once, and an invalid 
   const before = replace(changed.replace('kafka:', 'kafka:\n  clientId: other'));
   const { applied } = await replica.logged('configuration reloaded', before);
   const { restart } = await replica.logged('restart required', before);
-  assert.deepEqual(applied, [
-    'pipelines[0].batch.maxRows from 20 to 3',
-    'log.level from info to debug',
-  ]);
-  assert.deepEqual(restart, ['kafka.clientId']);
+  assert.equal(applied, 'pipelines[0].batch.maxRows from 20 to 3, log.level from info to debug');
+  assert.equal(restart, 'kafka.clientId');
   await live.write(12);
   const full = (line: LogLine) => line.pipeline === 'live' && line.rows === 3;
   await replica.logged('batch created', { ...before, where: full });
@@ -159,11 +156,8 @@ test('a changed file and SIGHUP change harmless options at once, and an invalid 
   const mended = replace(original);
   replica.process.kill('SIGHUP');
   const { applied: reverted } = await replica.logged('configuration reloaded', mended);
-  assert.deepEqual(reverted, [
-    'pipelines[0].batch.maxRows from 3 to 20',
-    'log.level from debug to info',
-  ]);
-  assert.deepEqual(await shown().then((state) => [state.problem, state.titles]), [null, []]);
+  assert.match(String(reverted), /maxRows from 3 to 20, log.level from debug to info$/);
+  assert.deepEqual(await shown().then((state) => [state.problem, state.titles]), ['', []]);
 });
 
 test('an outage of one service is reported under its name, and pipelines of other services continue even after its batches have used up their share of memory', async () => {

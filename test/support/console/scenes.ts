@@ -50,7 +50,7 @@ export function scene(
     metrics,
     problems,
     runbook: RUNBOOK_URL,
-    reload: { view: { problem: null, restart: [], sinceMs: 0, applied: [], appliedMs: 0 } },
+    reload: { view: { problem: '', restart: '', applied: '', appliedMs: 0 } },
   };
   for (const { name } of views) health.ready(`${name}/kafka`);
   return { sources, health, metrics, problems, pipelines };

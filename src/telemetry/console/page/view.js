@@ -64,10 +64,12 @@ export function pageOf(state, perSecond, heardMs) {
       isSilent
         ? h('p', { class: 'note' }, `The state below is ${age(Date.now() - heardMs)} old.`)
         : causes.map((cause) => attention(cause, state)),
-      reload.applied.length > 0 &&
-        h('p', { id: 'reload', class: 'note' }, [
-          `Configuration reloaded ${ago(nowMs - reload.appliedMs)}: ${reload.applied.join(', ')}.`,
-        ]),
+      reload.applied !== '' &&
+        h(
+          'p',
+          { id: 'reload', class: 'note' },
+          `Configuration reloaded ${ago(nowMs - reload.appliedMs)}: ${reload.applied}.`,
+        ),
       tiles(detail, perSecond, nowMs),
       batches(detail, nowMs),
       h('div', { class: 'pair' }, [outcomes(detail), problems(state)]),

@@ -16,7 +16,7 @@ const LONG_AGO_MS = NOW_MS - 9_000;
 /** Returns the facts of a healthy pipeline with changes. */
 const facts = (changes: Partial<Facts>, view: Parameters<typeof pipelineView>[0] = {}): Facts => ({
   view: pipelineView({ assigned: 8, ...view }),
-  reload: { problem: null, restart: [], sinceMs: NOW_MS, applied: [], appliedMs: 0 },
+  reload: { problem: '', restart: '', applied: '', appliedMs: 0 },
   conditions: [],
   stuck: [],
   balance: 0,
