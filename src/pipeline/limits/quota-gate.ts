@@ -85,7 +85,6 @@ export class QuotaGate {
   change(limits: QuotaLimits): void {
     this.#quota.limits = limits;
     this.#look();
-    this.#lookParked();
   }
 
   /** Calls `changed` whenever `isWaiting` has changed. */
