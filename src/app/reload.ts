@@ -18,9 +18,6 @@ const RETRY_MS = 10_000;
 /** Maximum length of a text in the log and in the console. */
 const MAX_LENGTH = 2_000;
 
-/** Applies a configuration that differs only in options that a reload can change. Never throws. */
-type Apply = (config: Config) => void;
-
 export class ConfigReload {
   readonly #file: string;
   readonly #env: NodeJS.ProcessEnv;
@@ -45,8 +42,8 @@ export class ConfigReload {
     this.#wake.abort();
   }
 
-  /** Reloads the file whenever necessary, until `signal` is aborted. Never rejects. */
-  async start(logger: Logger, apply: Apply, signal: AbortSignal): Promise<void> {
+  /** Reloads the file whenever necessary, until `signal` is aborted. `apply` must not throw. Never rejects. */
+  async start(logger: Logger, apply: (config: Config) => void, signal: AbortSignal) {
     const found = await stat(this.#file).catch(() => undefined);
     if (found?.isFile() === false)
       return logger.info({}, 'configuration cannot be reloaded, because it is from a pipe');
@@ -56,13 +53,12 @@ export class ConfigReload {
       await this.#reload(logger, apply, isRequested);
       this.#wake = new AbortController();
       if (this.#isRequested) continue;
-      const woken = AbortSignal.any([signal, this.#wake.signal]);
       const waitMs = this.view.problem === '' ? POLL_MS : RETRY_MS;
-      await systemClock.sleep(waitMs, woken).catch(() => undefined);
+      await systemClock.sleep(waitMs, AbortSignal.any([signal, this.#wake.signal])).catch(() => {});
     }
   }
 
-  async #reload(logger: Logger, apply: Apply, isRequested: boolean): Promise<void> {
+  async #reload(logger: Logger, apply: (config: Config) => void, isRequested: boolean) {
     const before = this.view;
     try {
       const text = await readText(this.#file);

@@ -47,7 +47,7 @@ export const RELOADABLE: Readonly<Record<string, Reloads>> = {
 export function changesOf(running: Config, next: Config) {
   const [before, after] = [optionsIn(running), optionsIn(next)];
   // Another name at the same position is another pipeline.
-  const hasSamePipelines = namesIn(running) === namesIn(next);
+  const [names, others] = [running, next].map(({ pipelines }) => pipelines.map(({ name }) => name));
   const restart = new Set<string>();
   const changed: FoundOption[] = [];
   for (const path of new Set([...after.keys(), ...before.keys()])) {
@@ -57,7 +57,7 @@ export function changesOf(running: Config, next: Config) {
     else if (comparable(one.value) === comparable(other.value)) continue;
     else {
       const reloads = RELOADABLE[path.replace(/^pipelines\[\d+\]/, 'pipelines[]')];
-      const isSameEntry = hasSamePipelines || !path.startsWith('pipelines');
+      const isSameEntry = String(names) === String(others) || !path.startsWith('pipelines');
       if (isSameEntry && reloads?.(one.value as never, other.value as never)) changed.push(other);
       else restart.add(path);
     }
@@ -73,8 +73,6 @@ export function changesOf(running: Config, next: Config) {
   const all = [...restart, ...applied.map(({ path }) => path)];
   return { config: running, applied: [], restart: all };
 }
-
-const namesIn = ({ pipelines }: Config): string => String(pipelines.map(({ name }) => name));
 
 /** Returns a value as JSON, because the order of lanes matters. */
 const comparable = (value: unknown): string | undefined =>

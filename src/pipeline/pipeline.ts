@@ -2,6 +2,7 @@
  * One pipeline in this process: a member of the consumer group, with one worker for each shard that
  * the group assigns to it.
  */
+import pLimit from 'p-limit';
 import { settledWithin } from '../../packages/client/src/base/abortable.ts';
 import { JournalFormatError } from '../core/journal/journal-records.ts';
 import type { PipelineView } from '../core/pipeline-view.ts';
@@ -13,16 +14,16 @@ import type { PipelineOptions } from './context/options.ts';
 import type { PipelineContext, PipelinePorts } from './context/pipeline-context.ts';
 import { ChunkSize } from './context/terminal-writer.ts';
 import { guardedKind } from './guarded-kind.ts';
-import { Lanes } from './limits/lanes.ts';
+import { inTurn, Lanes } from './limits/lanes.ts';
 import type { MemoryBudget } from './limits/memory-budget.ts';
-import { newLimits, ShardWaits } from './limits/shard-waits.ts';
+import { ShardWaits } from './limits/shard-waits.ts';
 import { TypeBreakers, TypeLimit } from './limits/type-breakers.ts';
 import { WaitReasons } from './limits/wait-reasons.ts';
 import { lagOf, publishGauges, shardProblems } from './pipeline-gauges.ts';
 import { viewPipeline } from './pipeline-view.ts';
 import { Losses } from './shard/losses.ts';
 import { journalResized, prepareTopics } from './shard/prepare-topics.ts';
-import { ShardWorker, type WorkerReport } from './shard/worker.ts';
+import { ShardWorker } from './shard/worker.ts';
 
 const REPORT_MS = 1000;
 /** Maximum waits during a stop, first for transactions and then for uploads, before the member leaves the group. */
@@ -37,7 +38,6 @@ interface Slot {
 
 export class Pipeline {
   readonly #ports: PipelinePorts;
-  /** Changed in place by a reload. */
   readonly #options: PipelineOptions;
   readonly #budget: MemoryBudget;
   readonly #onRefused: (error: Error) => void;
@@ -83,7 +83,6 @@ export class Pipeline {
     const waits = new WaitReasons(about);
     this.#hold = waits.holding('kafka');
     const internal = new InternalErrors(about);
-    const { pauseMs } = options.review;
     const owned = () => this.#ownedPartitions();
     const ends = new EndOffsets({ admin, clock, logger, waits, topic: source.topic, owned });
     this.#context = {
@@ -96,10 +95,19 @@ export class Pipeline {
       ledger: new Ledger(metrics, name),
       waits,
       ends,
-      breakers: new TypeBreakers({ clock, logger, waits, pauseMs }),
+      breakers: new TypeBreakers({ clock, logger, waits, pauseMs: options.review.pauseMs }),
       lanes: new Lanes(options.lanes, options.objective.ageMs),
       typeLimit: new TypeLimit(options.maxTypes, logger),
-      limits: newLimits(concurrency, options.claims),
+      limits: {
+        // Encoding uses one thread, so encoding two bodies concurrently would only take more memory.
+        encodes: inTurn(pLimit(1)),
+        uploads: inTurn(pLimit(concurrency.transfers)),
+        polls: pLimit(concurrency.requests),
+        downloads: pLimit(concurrency.transfers),
+        claims: pLimit(options.claims),
+        // One at a time, because each fetch takes memory.
+        backlogs: pLimit(1),
+      },
       topics,
     };
     await group.start({
@@ -135,7 +143,7 @@ export class Pipeline {
     await this.#ports.reader.close();
   }
 
-  /** Applies options that differ only in reloadable ones, at once and also to the owned shards. */
+  /** Changes the reloadable options, which the stages of the owned shards read again. */
   reload(options: PipelineOptions): void {
     Object.assign(this.#options, options);
     const { lanes, objective, quota } = options;
@@ -149,14 +157,13 @@ export class Pipeline {
     const slots = [...this.#assigned.keys()]
       .sort((a, b) => a - b)
       .map((shard) => ({ shard, ...this.#slots.get(shard) }));
-    const seen = {
+    return viewPipeline({
       kind: this.#ports.kind.name,
       options: this.#options,
       context: this.#context,
       lag: this.#lag,
       slots,
-    };
-    return viewPipeline(seen);
+    });
   }
 
   #joined(assignment: Assignment): void {
@@ -303,14 +310,7 @@ export class Pipeline {
       return;
     }
     const partitions = this.#assigned.get(shard);
-    if (partitions === undefined || slot.worker !== undefined) return;
-    this.#claim(shard, slot, partitions);
-  }
-
-  /** Returns the lag, or undefined while an assigned shard was lost and has no worker yet. */
-  #lagNow(reports: readonly WorkerReport[]): number | undefined {
-    const isWorkedOn = [...this.#assigned.keys()].every((shard) => this.#slots.get(shard)?.worker);
-    return isWorkedOn ? lagOf(reports, this.#ports.clock.monotonic()) : undefined;
+    if (partitions !== undefined && slot.worker === undefined) this.#claim(shard, slot, partitions);
   }
 
   #report(): void {
@@ -326,7 +326,9 @@ export class Pipeline {
     const reports = workers.flatMap((worker) => worker?.report() ?? []);
     for (const { worker, losses } of this.#slots.values()) losses.look(worker, clock.monotonic());
     if (!this.#stopping.signal.aborted) this.#publishReadiness();
-    this.#lag = this.#lagNow(reports);
+    // The lag is unknown while an assigned shard was lost and has no worker yet.
+    const isWorkedOn = [...this.#assigned.keys()].every((shard) => this.#slots.get(shard)?.worker);
+    this.#lag = isWorkedOn ? lagOf(reports, clock.monotonic()) : undefined;
     publishGauges(metrics, { pipeline: name }, reports, this.#lag, this.#context?.ledger.open ?? 0);
     metrics.set('kafka_silent_seconds', {}, admin.silentMs() / 1_000);
     metrics.set('memory_used_bytes', {}, this.#budget.usedBytes);

@@ -140,12 +140,10 @@ export function createLogger(options: LoggerOptions): Logger & { setLevel(level:
     },
     { write: (line) => lines.write(text ? formatLogLine(line) : escaped(line)) },
   );
-  const logger = loggerOver(root, {}, options.onProblem);
-  return Object.assign(logger, {
-    setLevel(level: LogLevel) {
-      root.level = level;
-    },
-  });
+  const setLevel = (level: LogLevel) => {
+    root.level = level;
+  };
+  return { ...loggerOver(root, {}, options.onProblem), setLevel };
 }
 
 /** Returns the same JSON line with its control characters escaped. */

@@ -25,10 +25,10 @@ export function runCommand(program: Command, io: Io): void {
       const { runConnector } = await import('../../app/run.ts');
       const reload = new ConfigReload(config, file, io.env);
       // A terminal that closes also sends SIGHUP, and must end the connector.
-      const isAtTerminal = isatty(0) || io.outIsTerminal;
+      const onHangup = isatty(0) || io.outIsTerminal ? undefined : () => reload.request();
       const outcome = await interruptible(
         (_, interrupted) => runConnector(config, interrupted, reload),
-        isAtTerminal ? undefined : () => reload.request(),
+        onHangup,
       );
       io.finish(EXIT[outcome]);
     });

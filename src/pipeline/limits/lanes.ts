@@ -31,27 +31,23 @@ export type LaneOptions = Readonly<
 
 export class Lanes {
   readonly #byName: ReadonlyMap<string, Lane>;
-  readonly #default: Lane;
+  readonly #default = new Lane(DEFAULT_LANE, 1, Infinity);
 
   /**
    * @param options the configured lanes; the default lane has the remaining share
    * @param ageMs objective of lanes that have none of their own
    */
   constructor(options: LaneOptions, ageMs: number) {
-    this.#default = new Lane(DEFAULT_LANE, 1, ageMs);
     this.#byName = new Map(Object.keys(options).map((name) => [name, new Lane(name, 0, ageMs)]));
     this.change(options, ageMs);
   }
 
   /** Changes shares and objectives. Parameters as in the constructor, with the same lanes. */
   change(options: LaneOptions, ageMs: number): void {
-    this.#default.share = 1;
-    this.#default.ageMs = ageMs;
-    for (const [name, lane] of this.#byName) {
-      const { share = 0, ageMs: own = ageMs } = options[name] ?? {};
-      Object.assign(lane, { share, ageMs: own });
-      this.#default.share -= share;
-    }
+    const rest = Object.values(options).reduce((left, { share }) => left - share, 1);
+    Object.assign(this.#default, { share: rest, ageMs });
+    for (const [name, { share, ageMs: own = ageMs }] of Object.entries(options))
+      Object.assign(this.named(name), { share, ageMs: own });
   }
 
   /** True if there is a lane in addition to the default one. */

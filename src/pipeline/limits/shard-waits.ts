@@ -1,8 +1,7 @@
 /** Waits of one shard and their reasons (I8). */
-import pLimit from 'p-limit';
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
 import type { CallPacer } from './call-pacer.ts';
-import { inTurn, type Rank } from './lanes.ts';
+import type { Rank } from './lanes.ts';
 import { LONG_MS, type WaitReason, type WaitReasons } from './wait-reasons.ts';
 
 /** Limits on concurrent tasks of a pipeline. Only encodes and uploads are ranked. */
@@ -10,23 +9,6 @@ export type LimitName = 'encodes' | 'uploads' | 'polls' | 'downloads' | 'claims'
 export type Limits = Readonly<
   Record<LimitName, <T>(run: () => Promise<T>, rank?: Rank) => Promise<T>>
 >;
-
-/** @param concurrency maximum number of status requests, and of transfers in each direction */
-export function newLimits(
-  { requests, transfers }: { readonly requests: number; readonly transfers: number },
-  claims: number,
-): Limits {
-  return {
-    // Encoding uses one thread, so encoding two bodies concurrently would only take more memory.
-    encodes: inTurn(pLimit(1)),
-    uploads: inTurn(pLimit(transfers)),
-    polls: pLimit(requests),
-    downloads: pLimit(transfers),
-    claims: pLimit(claims),
-    // One at a time, because each fetch takes memory.
-    backlogs: pLimit(1),
-  };
-}
 
 interface ShardWaitsDeps {
   readonly waits: WaitReasons;

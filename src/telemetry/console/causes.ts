@@ -128,7 +128,8 @@ export function verdictOf(facts: Facts): Verdict {
 
 /** Returns the causes. For each wait reason, only the first cause is kept, because it is the most specific. */
 function causesOf(facts: Facts): readonly Cause[] {
-  const { view, conditions, stuck, balance, kafkaSilentMs, nowMs, reload } = facts;
+  const { view, conditions, stuck, balance, kafkaSilentMs, nowMs } = facts;
+  const { problem, restart } = facts.reload;
   const found = new Map<string, Cause>();
   const add = (key: string, cause: Partial<Cause>) => {
     const { title = key, text = '', runbook = 'ContentReviewNotReady' } = REASONS[key] ?? {};
@@ -187,7 +188,6 @@ function causesOf(facts: Facts): readonly Cause[] {
   }
   // A partition with too many records in flight is a consequence of the other causes.
   if (found.size > 1) found.delete('in_flight');
-  const { problem, restart } = reload;
   if (problem || restart)
     add('reload', {
       level: 'warn',

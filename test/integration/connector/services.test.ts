@@ -139,10 +139,7 @@ test('a changed file and SIGHUP change harmless options at once, and an invalid 
   await live.write(12);
   const full = (line: LogLine) => line.pipeline === 'live' && line.rows === 3;
   await replica.logged('batch created', { ...before, where: full });
-  assert.deepEqual(await shown().then((state) => [state.applied, state.titles]), [
-    applied,
-    ['A restart is required'],
-  ]);
+  assert.deepEqual((await shown()).titles, ['A restart is required']);
 
   const invalid = replace(changed.replace('maxRows: 3', 'maxRows: none'));
   replica.process.kill('SIGHUP');
@@ -150,14 +147,14 @@ test('a changed file and SIGHUP change harmless options at once, and an invalid 
   const { error } = await replica.logged(message, invalid);
   assert.match(String(error), /pipelines\[0\]\.batch\.maxRows: "none" is not allowed/);
   const rejected = await shown();
-  assert.match(rejected.problem, /maxRows: "none"/);
   assert.deepEqual(rejected.titles, ['The configuration file is rejected']);
+  assert.equal(rejected.applied, applied);
 
   const mended = replace(original);
   replica.process.kill('SIGHUP');
   const { applied: reverted } = await replica.logged('configuration reloaded', mended);
   assert.match(String(reverted), /maxRows from 3 to 20, log.level from debug to info$/);
-  assert.deepEqual(await shown().then((state) => [state.problem, state.titles]), ['', []]);
+  assert.deepEqual((await shown()).titles, []);
 });
 
 test('an outage of one service is reported under its name, and pipelines of other services continue even after its batches have used up their share of memory', async () => {

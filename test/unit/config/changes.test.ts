@@ -33,7 +33,6 @@ const CASES: readonly [Given, Given, applied: string, restart?: string][] = [
     'pipelines[0].lanes from {live: {types: ["x"], share: 0.5}} to {live: {types: ["x"], share: 0.25, age: 5m}}',
   ],
   [[lanes(0.5)], [lanes(0.5, { when: 'urgent' })], '', 'pipelines[0].lanes'],
-  [[lanes(0.5)], [{}], '', 'pipelines[0].lanes'],
   [[quota(9)], [quota(10)], 'pipelines[0].quota from {rowsPerDay: 9} to {rowsPerDay: 10}'],
   [[quota(9e3)], [quota(1e3)], 'pipelines[0].quota from {rowsPerDay: 9000} to {rowsPerDay: 1000}'],
   // There might be less than one row for each shard.
@@ -45,9 +44,7 @@ const CASES: readonly [Given, Given, applied: string, restart?: string][] = [
     'log.level from info to warn',
     'pipelines[0].name, pipelines[0].source.group, pipelines[0].batch.maxRows, pipelines[0].journal.topic, pipelines[0].output.topic, pipelines[0].output.subject',
   ],
-  [[{}], [{}, { pipelines: [PIPELINE, { ...PIPELINE, name: 'b' }] }], '', 'pipelines[1]'],
   [[{}, header('one')], [{}, header('two')], '', 'service.transfer.uploadHeaders'],
-  [[{}], [{}, { service: { ...SERVICE, apiKey: 'other' } }], '', 'service.apiKey'],
   // The larger batch fits only into the larger budget.
   [
     [{}],

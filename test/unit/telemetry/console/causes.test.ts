@@ -106,12 +106,6 @@ const CASES: readonly [what: string, facts: Facts, titles: readonly string[], te
     ['comments/shard-1 is stuck', 'comments is out of balance by -2'],
   ],
   [
-    'a rejected configuration',
-    facts({ reload: { ...RELOAD, problem: 'f:1 none' } }),
-    ['The configuration file is rejected'],
-    /^f:1 none$/,
-  ],
-  [
     'changes that require a restart, beside a full partition',
     facts({ reload: { ...RELOAD, restart: 'kafka.brokers' } }, waits('in_flight')),
     ['A partition is waiting for records under review', 'A restart is required'],
