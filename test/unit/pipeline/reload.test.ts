@@ -1,10 +1,8 @@
 /** Options that change while a pipeline runs, tested with the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CallPacer } from '../../../src/pipeline/limits/call-pacer.ts';
 import { Lanes } from '../../../src/pipeline/limits/lanes.ts';
 import { World, type WorldSettings } from '../../support/engine/world.ts';
-import { VirtualClock } from '../../support/memory/clock.ts';
 
 const SECOND = 1_000;
 
@@ -54,7 +52,7 @@ test('a higher quota admits waiting batches at once, and an objective applies to
   });
   world.produce(80, { types: ['a'] });
   await world.clock.advance(10 * SECOND);
-  assert.ok(rows().length <= 16);
+  assert.equal(rows().length, 16);
   pipeline.reload({ ...options, quota: { rowsPerMinute: 1_000 }, objective: { ageMs: 1 } });
   await world.untilSettled(20 * SECOND);
   world.assertExactlyOnce();
@@ -66,17 +64,4 @@ test('shares of lanes leave the rest to the default lane', () => {
   lanes.change({ live: { share: 0.25, ageMs: 2 }, bulk: { share: 0.25 } }, 7);
   const shown = lanes.all.map(({ share, ageMs }) => `${share} ${ageMs}`);
   assert.deepEqual(shown, ['0.25 2', '0.25 7', '0.5 7']);
-});
-
-test('a higher rate of calls applies to calls that already wait', async () => {
-  const clock = new VirtualClock();
-  const pacer = new CallPacer(1, clock);
-  const { signal } = new AbortController();
-  pacer.claimed(1, signal);
-  let made = 0;
-  for (let n = 0; n < 20; n++) void pacer.turn(signal).then(() => made++);
-  await clock.advance(2 * SECOND);
-  pacer.change(100);
-  await clock.advance(SECOND);
-  assert.equal(made, 20);
 });
