@@ -19,7 +19,7 @@ const RETRY_MS = 10_000;
 const MAX_LENGTH = 2_000;
 
 export class ConfigReload {
-  readonly #file: string;
+  readonly #origin: { readonly file: string; readonly directory: string };
   readonly #env: NodeJS.ProcessEnv;
   #running: Config;
   /** Text of the newest valid file. */
@@ -32,7 +32,7 @@ export class ConfigReload {
   /** @param running configuration from the file, with which the connector starts */
   constructor(running: Config, file: string, env: NodeJS.ProcessEnv) {
     this.#running = running;
-    this.#file = file;
+    this.#origin = { file, directory: dirname(file) };
     this.#env = env;
   }
 
@@ -44,15 +44,14 @@ export class ConfigReload {
 
   /** Reloads the file whenever necessary, until `signal` is aborted. `apply` must not throw. Never rejects. */
   async start(logger: Logger, apply: (config: Config) => void, signal: AbortSignal) {
-    const found = await stat(this.#file).catch(() => undefined);
+    const found = await stat(this.#origin.file).catch(() => undefined);
     if (found?.isFile() === false)
       return logger.info({}, 'configuration cannot be reloaded, because it is from a pipe');
     while (!signal.aborted) {
       const isRequested = this.#isRequested;
       this.#isRequested = false;
-      await this.#reload(logger, apply, isRequested);
       this.#wake = new AbortController();
-      if (this.#isRequested) continue;
+      await this.#reload(logger, apply, isRequested);
       const waitMs = this.view.problem === '' ? POLL_MS : RETRY_MS;
       await systemClock.sleep(waitMs, AbortSignal.any([signal, this.#wake.signal])).catch(() => {});
     }
@@ -61,10 +60,9 @@ export class ConfigReload {
   async #reload(logger: Logger, apply: (config: Config) => void, isRequested: boolean) {
     const before = this.view;
     try {
-      const text = await readText(this.#file);
+      const text = await readText(this.#origin.file);
       if (!isRequested && text === this.#text && before.problem === '') return;
-      const origin = { file: this.#file, directory: dirname(this.#file) };
-      const changes = changesOf(this.#running, parseConfig(text, this.#env, origin));
+      const changes = changesOf(this.#running, parseConfig(text, this.#env, this.#origin));
       const applied = shortened(changes.applied.map((one) => one.text).join(', '));
       const restart = shortened(changes.restart.join(', '));
       const isNews = isRequested || before.problem !== '' || restart !== before.restart;

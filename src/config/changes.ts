@@ -70,8 +70,7 @@ export function changesOf(running: Config, next: Config) {
   });
   if (crossChecks(config).length === 0) return { config, applied, restart: [...restart] };
   // A limit fits only together with an option that requires a restart.
-  const all = [...restart, ...applied.map(({ path }) => path)];
-  return { config: running, applied: [], restart: all };
+  return { config: running, applied: [], restart: [...restart, ...applied.map((one) => one.path)] };
 }
 
 /** Returns a value as JSON, because the order of lanes matters. */

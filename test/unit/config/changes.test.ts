@@ -45,13 +45,6 @@ const CASES: readonly [Given, Given, applied: string, restart?: string][] = [
     'pipelines[0].name, pipelines[0].source.group, pipelines[0].batch.maxRows, pipelines[0].journal.topic, pipelines[0].output.topic, pipelines[0].output.subject',
   ],
   [[{}, header('one')], [{}, header('two')], '', 'service.transfer.uploadHeaders'],
-  // The larger batch fits only into the larger budget.
-  [
-    [{}],
-    [{ batch: { maxBytes: '100MiB' } }, { memory: { budget: '1GiB' } }],
-    '',
-    'memory.budget, pipelines[0].batch.maxBytes',
-  ],
 ];
 
 test('harmless options are applied, and others are named because they require a restart', () => {
