@@ -4,6 +4,7 @@
  * that the schema rejects, and checks more.
  */
 import { readFileSync } from 'node:fs';
+import { RELOADABLE } from '../../src/config/changes.ts';
 import { DEFINITIONS, type JsonSchema, VARIABLE } from '../../src/config/json-schema.ts';
 import type { Option } from '../../src/config/option.ts';
 import { CONFIGURATION } from '../../src/config/schema.ts';
@@ -20,7 +21,7 @@ export function configSchemaFile(): string {
   const schema = {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: 'Configuration of content-review-connector',
-    ...jsonSchema(CONFIGURATION, { required: true }),
+    ...jsonSchema(CONFIGURATION, true),
     $defs: DEFINITIONS,
   };
   return `${formatted(schema, '')}\n`;
@@ -30,7 +31,7 @@ export function configSchemaFile(): string {
 export function valuesSchemaFile(): string {
   const schema = JSON.parse(readFileSync(VALUES_SCHEMA, 'utf8'));
   schema.properties.config = {
-    ...jsonSchema(CONFIGURATION, { required: false }),
+    ...jsonSchema(CONFIGURATION, false),
     description: "The connector's configuration: docs/configuration.md.",
     type: 'object',
   };
@@ -42,7 +43,7 @@ export function valuesSchemaFile(): string {
  * @param required true if options without a default must be present; false for the chart, which
  * sets some of them itself
  */
-function jsonSchema(info: Option, { required }: { readonly required: boolean }): JsonSchema {
+function jsonSchema(info: Option, required: boolean, path = ''): JsonSchema {
   if (info.kind === 'value') {
     const { help, fallback, schema } = info;
     const allowed = 'anyOf' in schema ? (schema.anyOf as readonly JsonSchema[]) : [schema];
@@ -50,7 +51,7 @@ function jsonSchema(info: Option, { required }: { readonly required: boolean }):
     const empty = { enum: ['', null] };
     const unset = fallback !== undefined ? [{ type: 'null' }] : required ? [] : [empty];
     return {
-      description: help,
+      description: path.slice(1) in RELOADABLE ? `${help} Applied without a restart.` : help,
       ...(fallback !== undefined && { default: fallback }),
       anyOf: [...allowed, VARIABLE, ...unset],
     };
@@ -60,25 +61,23 @@ function jsonSchema(info: Option, { required }: { readonly required: boolean }):
       description: info.help,
       ...(required ? { type: 'array', minItems: 1 } : { type: ['array', 'null'] }),
       maxItems: info.most,
-      items: jsonSchema(info.item, { required: true }),
+      items: jsonSchema(info.item, true, `${path}[]`),
     };
   if (info.kind === 'named')
     return {
       description: info.help,
       type: ['object', 'null'],
-      additionalProperties: jsonSchema(info.item, { required: true }),
+      additionalProperties: jsonSchema(info.item, true),
     };
   const members = Object.entries(info.shape);
-  const needed = members
-    .filter(([, member]) => required && isRequired(member))
-    .map(([name]) => name);
+  const needed = members.flatMap(([name, one]) => (required && isRequired(one) ? name : []));
   return {
     description: info.help,
     type: needed.length > 0 && !info.isOptional ? 'object' : ['object', 'null'],
     additionalProperties: false,
     ...(needed.length > 0 && { required: needed }),
     properties: Object.fromEntries(
-      members.map(([name, member]) => [name, jsonSchema(member, { required })]),
+      members.map(([name, member]) => [name, jsonSchema(member, required, `${path}.${name}`)]),
     ),
   };
 }

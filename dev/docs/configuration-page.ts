@@ -1,4 +1,5 @@
 import { REPOSITORY_URL } from '../../packages/client/src/base/version.ts';
+import { RELOADABLE } from '../../src/config/changes.ts';
 import { type Named, type Option, type Value, written } from '../../src/config/option.ts';
 import { CONFIGURATION, FIRST_OPTIONS } from '../../src/config/schema.ts';
 import { table } from './markdown.ts';
@@ -7,7 +8,7 @@ const SCHEMA = `${REPOSITORY_URL}/raw/main/config/connector.schema.json`;
 
 /** Renders docs/configuration.md from the schema that checks configuration files. */
 export function configurationPage(): string {
-  const first = FIRST_OPTIONS.map((path) => row(`\`${path}\``, optionNamed(path)));
+  const first = FIRST_OPTIONS.map((path) => row(path, path, optionNamed(path)));
   const sections: string[] = [];
   walk(CONFIGURATION, '', sections);
   return `# Configuration
@@ -25,7 +26,7 @@ It needs neither Kafka nor the service.
 - **Environment.** \`\${NAME}\` in a value is replaced by that environment variable, which must be set and not empty;
   \`\${NAME:-default}\` has a default for a missing or empty variable; \`$\${\` is a literal \`\${\`. Variables are replaced after the file is parsed, so a variable is always a
   single value, regardless of its contents.
-- **Lists** may be written as one string with commas. **Expressions** are JMESPath ([mapping.md](mapping.md)).
+- **Lists** may be written as one string with commas. **Expressions** are JMESPath ([mapping.md](mapping.md)). Options with ↻ [change without a restart](operating.md#change-the-configuration).
 - **Secrets** are \`{env: NAME}\` or \`{file: PATH}\` (relative to the configuration file). A
   file is read again when it changes; while it cannot be read, the last valid value stays in use. No secret appears in logs, errors
   or the output of \`check\`. An inline value also works, but do not store secrets in configuration files.
@@ -58,9 +59,9 @@ function memberOf(option: Option, key: string): Option {
   return member.kind === 'list' ? member.item : member;
 }
 
-function row(name: string, { fallback, help, allowed }: Value<unknown> | Named): string[] {
+function row(key: string, path: string, { fallback, help, allowed }: Value<unknown> | Named) {
   const shown = fallback === undefined ? '**required**' : `\`${written(fallback) || "''"}\``;
-  return [name, shown, help, withoutExplained(allowed)];
+  return [`\`${key}\`${path in RELOADABLE ? '↻' : ''}`, shown, help, withoutExplained(allowed)];
 }
 
 /** Parts of the allowed values that the page's introduction explains. */
@@ -80,13 +81,13 @@ function walk(info: Option, path: string, sections: string[]): void {
   // A group with names chosen by the user gets only one row, because its options are the same as in
   // `service`.
   if (info.kind === 'named')
-    sections.push(`### \`${path}\`\n\n${table(COLUMNS, [row(`\`${path}\``, info)])}`);
+    sections.push(`### \`${path}\`\n\n${table(COLUMNS, [row(path, path, info)])}`);
   if (info.kind !== 'group') return;
   const members = Object.entries(info.shape).map(
     ([key, member]) => [key, path === '' ? key : `${path}.${key}`, member] as const,
   );
   const rows = members.flatMap(([key, name, member]) =>
-    member.kind === 'value' && !FIRST_OPTIONS.includes(name) ? [row(`\`${key}\``, member)] : [],
+    member.kind === 'value' && !FIRST_OPTIONS.includes(name) ? [row(key, name, member)] : [],
   );
   if (rows.length > 0) sections.push(`### \`${path}\`\n\n${info.help}\n\n${table(COLUMNS, rows)}`);
   for (const [, name, member] of members) walk(member, name, sections);

@@ -28,6 +28,7 @@ import { kafkaConnection } from './kafka-connection.ts';
 import { kindOf, pacedServices } from './kinds.ts';
 import { openFormats } from './open-formats.ts';
 import { enginePipeline, readLimits } from './pipeline-options.ts';
+import type { ConfigReload } from './reload.ts';
 
 /** Result of a run, which the CLI turns into an exit code. */
 type RunOutcome = 'ok' | 'failure' | 'unreachable' | 'refused';
@@ -57,6 +58,7 @@ type Opened = Awaited<ReturnType<typeof open>>;
 export async function runConnector(
   config: Config,
   interrupted: Promise<unknown>,
+  reload: ConfigReload,
 ): Promise<RunOutcome> {
   setFlagsFromString(HEAP_GROWTH);
   const startedMs = systemClock.now();
@@ -91,11 +93,18 @@ export async function runConnector(
     };
   });
   const engines = pipelines.map(({ engine }) => engine);
-  const shown = { startedMs, health, memory: opened.budget, pipelines: engines, metrics };
+  const apply = (next: Config) => {
+    logger.setLevel(next.log.level);
+    publishObjectives(metrics, next);
+    for (const [index, engine] of engines.entries())
+      engine.reload(enginePipeline(next, next.pipelines[index] as PipelineConfig));
+  };
+  const starting = new AbortController();
+  void reload.start(logger, apply, starting.signal);
+  const shown = { startedMs, health, memory: opened.budget, pipelines: engines, metrics, reload };
   const about = { version: VERSION, runbook: RUNBOOK_URL, now: systemClock.now };
   const pages = consolePages({ ...shown, ...about, problems });
 
-  const starting = new AbortController();
   let server: TelemetryServer | undefined;
   let push: MetricsPush | undefined;
   let outcome: RunOutcome = 'ok';
@@ -160,12 +169,8 @@ async function open(
   // All budgets share the same bytes. The configuration's checks guarantee at least one service.
   const [{ budget }] = [...services.values()] as [ConnectorService];
   metrics.set('memory_budget_bytes', {}, budget.totalBytes);
-  for (const { name: pipeline, service, objective, lanes } of config.pipelines) {
-    metrics.startPipeline(pipeline);
-    for (const { name: lane, ageMs } of new Lanes(lanes, objective.ageMs).all)
-      metrics.set('objective_age_seconds', { pipeline, lane }, ageMs / 1000);
-    metrics.set('objective_in_time_ratio', { pipeline, service }, objective.share);
-  }
+  for (const { name } of config.pipelines) metrics.startPipeline(name);
+  publishObjectives(metrics, config);
   const tracer = registeredTracer(VERSION);
   if (tracer.enabled) logger.info({}, 'traces go to the registered OpenTelemetry SDK');
   // The port is bound before the group is joined. Therefore no other running process on this host
@@ -183,6 +188,14 @@ async function open(
     results: new ResultThread(),
     formats: await openFormats(config, { metrics, health, logger }),
   };
+}
+
+function publishObjectives(metrics: PromMetrics, { pipelines }: Config): void {
+  for (const { name: pipeline, service, objective, lanes } of pipelines) {
+    for (const { name: lane, ageMs } of new Lanes(lanes, objective.ageMs).all)
+      metrics.set('objective_age_seconds', { pipeline, lane }, ageMs / 1000);
+    metrics.set('objective_in_time_ratio', { pipeline, service }, objective.share);
+  }
 }
 
 function enginePorts(

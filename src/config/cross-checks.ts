@@ -111,7 +111,10 @@ type PipelineDraft = Draft<PipelineConfig>;
  * @param draft configuration whose derived names have been filled in
  * @param invalid names of options that have a problem already
  */
-export function crossChecks(draft: Draft<Config>, invalid: ReadonlySet<string>): Finding[] {
+export function crossChecks(
+  draft: Draft<Config>,
+  invalid: ReadonlySet<string> = new Set(),
+): Finding[] {
   const { kafka, schemaRegistry, pipelines = [] } = draft;
   const indexes = pipelines.map((_, index) => index);
   const entries = (option: string) => {

@@ -6,7 +6,7 @@ import { Secret } from './secret.ts';
 
 const NO_ORIGIN = { env: {}, directory: '' };
 
-interface FoundOption {
+export interface FoundOption {
   readonly path: Path;
   readonly option: Value<unknown>;
   /** undefined if it is invalid, or optional and absent. */

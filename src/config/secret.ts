@@ -36,6 +36,11 @@ export class Secret {
     return secret;
   }
 
+  /** Path of the file, or the value if there is no file. Only for comparisons. */
+  get source(): string {
+    return typeof this.#source === 'string' ? this.#source : String(this.#source.paths);
+  }
+
   /** @param reloaded called whenever the file has a new usable value */
   onReload(reloaded: () => void): void {
     this.#reloaded = reloaded;

@@ -23,7 +23,7 @@ import { lagOf, publishGauges, shardProblems } from './pipeline-gauges.ts';
 import { viewPipeline } from './pipeline-view.ts';
 import { Losses } from './shard/losses.ts';
 import { journalResized, prepareTopics } from './shard/prepare-topics.ts';
-import { ShardWorker, type WorkerReport } from './shard/worker.ts';
+import { ShardWorker } from './shard/worker.ts';
 
 const REPORT_MS = 1000;
 /** Maximum waits during a stop, first for transactions and then for uploads, before the member leaves the group. */
@@ -63,7 +63,7 @@ export class Pipeline {
     onRefused: (error: Error) => void,
   ) {
     this.#ports = ports;
-    this.#options = options;
+    this.#options = { ...options };
     this.#budget = budget;
     this.#onRefused = onRefused;
     // Set before the start, because the process is ready only once every pipeline has joined its group.
@@ -83,7 +83,6 @@ export class Pipeline {
     const waits = new WaitReasons(about);
     this.#hold = waits.holding('kafka');
     const internal = new InternalErrors(about);
-    const { pauseMs } = options.review;
     const owned = () => this.#ownedPartitions();
     const ends = new EndOffsets({ admin, clock, logger, waits, topic: source.topic, owned });
     this.#context = {
@@ -96,7 +95,7 @@ export class Pipeline {
       ledger: new Ledger(metrics, name),
       waits,
       ends,
-      breakers: new TypeBreakers({ clock, logger, waits, pauseMs }),
+      breakers: new TypeBreakers({ clock, logger, waits, pauseMs: options.review.pauseMs }),
       lanes: new Lanes(options.lanes, options.objective.ageMs),
       typeLimit: new TypeLimit(options.maxTypes, logger),
       limits: {
@@ -144,18 +143,26 @@ export class Pipeline {
     await this.#ports.reader.close();
   }
 
+  /** Changes the reloadable options, which the stages of the owned shards read again. */
+  reload(options: PipelineOptions): void {
+    Object.assign(this.#options, options);
+    const { lanes, objective, quota } = options;
+    this.#context?.lanes.change(lanes, objective.ageMs);
+    if (quota.callsPerSecond !== undefined) this.#ports.calls?.change(quota.callsPerSecond);
+    for (const { worker } of this.#slots.values()) worker?.owned?.reloaded();
+  }
+
   /** Returns the current state for the console. Takes time proportional to the number of live jobs. */
   view(): PipelineView {
     const slots = [...this.#assigned.keys()]
       .sort((a, b) => a - b)
       .map((shard) => ({ shard, ...this.#slots.get(shard) }));
-    const seen = {
+    return viewPipeline({
       options: this.#options,
       context: this.#context,
       lag: this.#lag,
       slots,
-    };
-    return viewPipeline(seen);
+    });
   }
 
   #joined(assignment: Assignment): void {
@@ -302,14 +309,7 @@ export class Pipeline {
       return;
     }
     const partitions = this.#assigned.get(shard);
-    if (partitions === undefined || slot.worker !== undefined) return;
-    this.#claim(shard, slot, partitions);
-  }
-
-  /** Returns the lag, or undefined while an assigned shard was lost and has no worker yet. */
-  #lagNow(reports: readonly WorkerReport[]): number | undefined {
-    const isWorkedOn = [...this.#assigned.keys()].every((shard) => this.#slots.get(shard)?.worker);
-    return isWorkedOn ? lagOf(reports, this.#ports.clock.monotonic()) : undefined;
+    if (partitions !== undefined && slot.worker === undefined) this.#claim(shard, slot, partitions);
   }
 
   #report(): void {
@@ -325,7 +325,9 @@ export class Pipeline {
     const reports = workers.flatMap((worker) => worker?.report() ?? []);
     for (const { worker, losses } of this.#slots.values()) losses.look(worker, clock.monotonic());
     if (!this.#stopping.signal.aborted) this.#publishReadiness();
-    this.#lag = this.#lagNow(reports);
+    // The lag is unknown while an assigned shard was lost and has no worker yet.
+    const isWorkedOn = [...this.#assigned.keys()].every((shard) => this.#slots.get(shard)?.worker);
+    this.#lag = isWorkedOn ? lagOf(reports, clock.monotonic()) : undefined;
     publishGauges(metrics, { pipeline: name }, reports, this.#lag, this.#context?.ledger.open ?? 0);
     metrics.set('kafka_silent_seconds', {}, admin.silentMs() / 1_000);
     metrics.set('memory_used_bytes', {}, this.#budget.usedBytes);

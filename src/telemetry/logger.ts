@@ -124,8 +124,9 @@ export function chooseLogFormat(
 /**
  * Creates a logger based on pino. Every field and message is redacted (log-redaction.ts). Lines are
  * written synchronously where possible, so that lines before a crash are not lost.
+ * @returns the logger, and a function that changes the level of the logger and its children
  */
-export function createLogger(options: LoggerOptions): Logger {
+export function createLogger(options: LoggerOptions): Logger & { setLevel(level: LogLevel): void } {
   const lines = options.sink ?? standardOutput(options.onDropped ?? (() => undefined));
   const text = (options.format ?? chooseLogFormat()) === 'text';
   const root = pino(
@@ -139,7 +140,10 @@ export function createLogger(options: LoggerOptions): Logger {
     },
     { write: (line) => lines.write(text ? formatLogLine(line) : escaped(line)) },
   );
-  return loggerOver(root, {}, options.onProblem);
+  const setLevel = (level: LogLevel) => {
+    root.level = level;
+  };
+  return { ...loggerOver(root, {}, options.onProblem), setLevel };
 }
 
 /** Returns the same JSON line with its control characters escaped. */

@@ -1,6 +1,8 @@
+import { isatty } from 'node:tty';
 import type { Command } from 'commander';
 import { EXIT, interruptible } from '../../../packages/client/src/cli/exit-codes.ts';
 import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
+import { ConfigReload } from '../../app/reload.ts';
 import { loadConfig } from '../../config/load.ts';
 import { configOption } from '../tool-options.ts';
 
@@ -8,7 +10,7 @@ export function runCommand(program: Command, io: Io): void {
   configOption(program.command('run'))
     .summary('run the pipelines of a configuration')
     .description(
-      'Runs every pipeline of the configuration until SIGTERM or SIGINT. Replicas share the work through the consumer group. No records are lost if one is killed.',
+      'Runs every pipeline of the configuration until SIGTERM or SIGINT, and applies harmless changes of the file, at once on SIGHUP. Replicas share the work through the consumer group. No records are lost if one is killed.',
     )
     .addHelpText(
       'after',
@@ -21,7 +23,13 @@ export function runCommand(program: Command, io: Io): void {
       const config = await loadConfig(file, io.env);
       // Loaded late, so that problems of the configuration are reported without loading heavy modules.
       const { runConnector } = await import('../../app/run.ts');
-      const outcome = await interruptible((_, interrupted) => runConnector(config, interrupted));
+      const reload = new ConfigReload(config, file, io.env);
+      // A terminal that closes also sends SIGHUP, and must end the connector.
+      const onHangup = isatty(0) || io.outIsTerminal ? undefined : () => reload.request();
+      const outcome = await interruptible(
+        (_, interrupted) => runConnector(config, interrupted, reload),
+        onHangup,
+      );
       io.finish(EXIT[outcome]);
     });
 }

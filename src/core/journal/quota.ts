@@ -41,7 +41,7 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
 export class Quota {
-  readonly limits: QuotaLimits;
+  limits: QuotaLimits;
   #seconds: readonly (readonly [second: number, rows: number])[];
   #day: readonly [day: number, rows: number];
 

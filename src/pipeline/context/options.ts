@@ -6,7 +6,7 @@ import type { QuotaOptions } from '../limits/quota-gate.ts';
 
 type SealingLimits = Omit<BatchLimits, 'maxOffsetBytes'>;
 
-/** Options that the engine reads from a pipeline's configuration. docs/configuration.md explains each. */
+/** Options that the engine reads from a pipeline's configuration. `Pipeline.reload` changes them in place. */
 export interface PipelineOptions extends Readonly<typeof ENGINE_LIMITS> {
   readonly name: string;
   /** Name of the pipeline's service. */

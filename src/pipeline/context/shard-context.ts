@@ -98,7 +98,7 @@ export function shardContext(context: PipelineContext, parts: ShardParts): Shard
   const { budget, clock, kind, lanes, options, topics, tracer } = context;
   const { shard, spawn } = parts;
   context.calls?.claimed(1 / topics.shards, parts.signal);
-  const limits = shareOf(options.quota, topics.shards);
+  const limits = quotaShares(options.quota, topics.shards);
   const isLimited = Object.values(limits).some((limit) => limit !== Infinity);
   return {
     ...context,
@@ -130,7 +130,7 @@ export function shardContext(context: PipelineContext, parts: ShardParts): Shard
 }
 
 /** Returns each shard's part of a pipeline's quota. @throws RefusedError if the part is less than one row */
-function shareOf(quota: QuotaOptions, shards: number): QuotaLimits {
+export function quotaShares(quota: QuotaOptions, shards: number): QuotaLimits {
   const share = (name: keyof QuotaLimits) => {
     const part = (quota[name] ?? Infinity) / shards;
     if (part >= 1) return part;

@@ -17,7 +17,7 @@ interface Waiting {
 }
 
 export class CallPacer {
-  readonly #perMs: number;
+  #perMs: number;
   readonly #clock: Clock;
   /** Fraction of the pipeline's shards that this replica owns, from 0 to 1. */
   #share = 0;
@@ -30,6 +30,13 @@ export class CallPacer {
   constructor(perSecond: number, clock: Clock) {
     this.#perMs = perSecond / 1_000;
     this.#clock = clock;
+  }
+
+  /** Changes the rate of the pipeline's calls. */
+  change(perSecond: number): void {
+    this.#accrue();
+    this.#perMs = perSecond / 1_000;
+    this.#serve();
   }
 
   /** True while the first waiting call has waited for at least a second. */

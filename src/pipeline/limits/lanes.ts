@@ -11,9 +11,9 @@ export const DEFAULT_LANE = 'default';
 export class Lane {
   readonly name: string;
   /** Guaranteed part of intake's memory and of the turns, from 0 to 1. */
-  readonly share: number;
+  share: number;
   /** Age of an event in ms by which its decision is due. */
-  readonly ageMs: number;
+  ageMs: number;
   /** Bytes of intake's memory that batches of this lane occupy in this process. */
   heldBytes = 0;
 
@@ -31,19 +31,23 @@ export type LaneOptions = Readonly<
 
 export class Lanes {
   readonly #byName: ReadonlyMap<string, Lane>;
-  readonly #default: Lane;
+  readonly #default = new Lane(DEFAULT_LANE, 1, Infinity);
 
   /**
    * @param options the configured lanes; the default lane has the remaining share
    * @param ageMs objective of lanes that have none of their own
    */
   constructor(options: LaneOptions, ageMs: number) {
-    const lanes = Object.entries(options).map(
-      ([name, lane]) => new Lane(name, lane.share, lane.ageMs ?? ageMs),
-    );
-    const rest = lanes.reduce((left, { share }) => left - share, 1);
-    this.#default = new Lane(DEFAULT_LANE, rest, ageMs);
-    this.#byName = new Map(lanes.map((lane) => [lane.name, lane]));
+    this.#byName = new Map(Object.keys(options).map((name) => [name, new Lane(name, 0, ageMs)]));
+    this.change(options, ageMs);
+  }
+
+  /** Changes shares and objectives. Parameters as in the constructor, with the same lanes. */
+  change(options: LaneOptions, ageMs: number): void {
+    const rest = Object.values(options).reduce((left, { share }) => left - share, 1);
+    Object.assign(this.#default, { share: rest, ageMs });
+    for (const [name, { share, ageMs: own = ageMs }] of Object.entries(options))
+      Object.assign(this.named(name), { share, ageMs: own });
   }
 
   /** True if there is a lane in addition to the default one. */

@@ -81,6 +81,12 @@ export class QuotaGate {
     return this.#isUsedUp || [...this.#parked.values()].some((parked) => parked > 0);
   }
 
+  /** Changes the limits, also for the batches that wait. */
+  change(limits: QuotaLimits): void {
+    this.#quota.limits = limits;
+    this.#look();
+  }
+
   /** Calls `changed` whenever `isWaiting` has changed. */
   listen(changed: () => void): void {
     this.#changed = changed;

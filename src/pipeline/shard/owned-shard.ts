@@ -8,7 +8,7 @@
 import type { BatchRecords, LiveJob } from '../../core/journal/job.ts';
 import { writeAcknowledgement } from '../../core/journal/journal-records.ts';
 import type { JobPhase } from '../../core/pipeline-view.ts';
-import type { ShardContext } from '../context/shard-context.ts';
+import { quotaShares, type ShardContext } from '../context/shard-context.ts';
 import type { BatchPlan, Submission } from '../context/submission.ts';
 import { type ChunkSize, TerminalWriter } from '../context/terminal-writer.ts';
 import { earliest } from '../limits/in-flight.ts';
@@ -130,6 +130,13 @@ export class OwnedShard implements ShardStages {
     }
     this.intake.resume();
     this.#obey();
+  }
+
+  /** Applies changed options of the context. */
+  reloaded(): void {
+    const { options, quota, topics } = this.shard;
+    quota?.change(quotaShares(options.quota, topics.shards));
+    this.intake.reloaded();
   }
 
   /** Number of records that were read and have no terminal record yet. */

@@ -130,7 +130,7 @@ export class ShardWorker {
     this.#uploadAbort.abort(new ShardLostError('the connector is stopping'));
   }
 
-  /** The owned shard, for reading only. undefined if the worker is not the owner. */
+  /** The owned shard. undefined if the worker is not the owner. */
   get owned(): OwnedShard | undefined {
     return this.#owned;
   }

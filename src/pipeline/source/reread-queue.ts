@@ -64,7 +64,10 @@ export class RereadQueue {
     this.#lease = () =>
       lane === undefined ? budget.lease('reread') : budget.lease('intake', 0, undefined, lane);
     this.#runs = new RereadRuns(shard, {
-      ...{ what: 'reread', maxBytes: budget.rereadBytes * (lane?.share ?? 1) },
+      what: 'reread',
+      get maxBytes() {
+        return budget.rereadBytes * (lane?.share ?? 1);
+      },
       reserve: (bytes) =>
         lane === undefined
           ? budget.reserve('reread', bytes, signal)

@@ -75,6 +75,12 @@ export class Intake {
     this.flow();
   }
 
+  /** Applies changed limits to the open batches, and to partitions that are paused or should be. */
+  reloaded(): void {
+    this.#open.schedule();
+    this.flow();
+  }
+
   /** Stops taking records. The next owner reads the buffered records again. */
   stop(): void {
     for (const partition of this.#expected.keys()) this.#shard.group.pause('source', partition);

@@ -30,24 +30,20 @@ export class OpenBatches implements Disposable {
     this.#stages = stages;
     const { budget, lanes, options, state, typeLimit } = shard;
     typeLimit.recovered(state);
-    const { batch, firstBatchRows, maxOffsetBytes } = options;
-    const maxRows = (usual: number) =>
-      Math.min(usual, shard.quota?.maxRows ?? usual, this.#isFirst ? firstBatchRows : usual);
-    const limitsWith = (own: Partial<typeof batch>): BatchLimits => {
-      const limits = { ...batch, ...own };
+    const { firstBatchRows, maxOffsetBytes } = options;
+    // Called for every item. A reload changes `options`.
+    const limitsOf = (type: string): BatchLimits => {
+      const { maxRows, maxBytes, maxAgeMs, types } = options.batch;
+      const own = Object.hasOwn(types, type) ? types[type] : undefined;
+      const usual = own?.maxRows ?? maxRows;
+      const first = this.#isFirst ? firstBatchRows : usual;
       return {
-        ...limits,
+        maxRows: Math.min(usual, shard.quota?.maxRows ?? usual, first),
+        maxBytes: own?.maxBytes ?? maxBytes,
+        maxAgeMs: own?.maxAgeMs ?? maxAgeMs,
         maxOffsetBytes,
-        get maxRows() {
-          return maxRows(limits.maxRows);
-        },
       };
     };
-    const general = limitsWith({});
-    const byType = new Map(
-      Object.entries(batch.types).map(([type, own]) => [type, limitsWith(own)]),
-    );
-    const limitsOf = (type: string) => byType.get(type) ?? general;
     this.#buffers = new Map(
       lanes.all.map((lane) => [
         lane,
@@ -97,7 +93,7 @@ export class OpenBatches implements Disposable {
     }
   }
 
-  /** Sets the timer that seals batches by age. Must be called after items were added. */
+  /** Sets the timer that seals batches by age. Must be called after items were added or limits changed. */
   schedule(): void {
     this.#cancelTimer?.();
     const dueMs = earliest(this.#all.map(({ nextDueMs }) => nextDueMs));

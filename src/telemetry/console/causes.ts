@@ -34,8 +34,20 @@ export interface Verdict {
   readonly causes: readonly Cause[];
 }
 
+/** Results of reloads of the configuration. Empty texts where there is nothing to report. */
+export interface ReloadView {
+  /** Reason why the current file is rejected. */
+  readonly problem: string;
+  /** Changed options that require a restart. */
+  readonly restart: string;
+  /** Last applied changes, with both values, and their time. */
+  readonly applied: string;
+  readonly appliedMs: number;
+}
+
 export interface Facts {
   readonly view: PipelineView;
+  readonly reload: ReloadView;
   /** Unmet conditions of the pipeline (without the pipeline's name) and of the process. */
   readonly conditions: readonly { readonly name: string; readonly reason: string }[];
   /** Shards of the pipeline whose Kafka transaction is overdue. */
@@ -113,6 +125,7 @@ export function verdictOf(facts: Facts): Verdict {
 /** Returns the causes. For each wait reason, only the first cause is kept, because it is the most specific. */
 function causesOf(facts: Facts): readonly Cause[] {
   const { view, conditions, stuck, balance, kafkaSilentMs, nowMs } = facts;
+  const { problem, restart } = facts.reload;
   const found = new Map<string, Cause>();
   const add = (key: string, cause: Partial<Cause>) => {
     const { title = key, text = '', runbook = 'ContentReviewNotReady' } = REASONS[key] ?? {};
@@ -170,6 +183,13 @@ function causesOf(facts: Facts): readonly Cause[] {
   }
   // A partition with too many records in flight is a consequence of the other causes.
   if (found.size > 1) found.delete('in_flight');
+  if (problem || restart)
+    add('reload', {
+      level: 'warn',
+      title: problem ? 'The configuration file is rejected' : 'A restart is required',
+      text: problem || `These options have changed in the file: ${restart}.`,
+      runbook: '../operating',
+    });
   return [...found.values()];
 }
 

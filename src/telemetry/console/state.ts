@@ -3,7 +3,7 @@ import type { PipelineView } from '../../core/pipeline-view.ts';
 import { conditionOf, KEY_CONDITION, SERVICE_CONDITION } from '../../core/service-names.ts';
 import type { Health } from '../health.ts';
 import type { PromMetrics } from '../metrics.ts';
-import { verdictOf } from './causes.ts';
+import { type ReloadView, verdictOf } from './causes.ts';
 import type { RecentProblems } from './recent-problems.ts';
 
 /** Conditions that each service has. */
@@ -28,6 +28,7 @@ export interface ConsoleSources {
   readonly pipelines: readonly { view(): PipelineView }[];
   readonly metrics: Pick<PromMetrics, 'values'>;
   readonly problems: Pick<RecentProblems, 'list'>;
+  readonly reload: { readonly view: ReloadView };
   /** Address of the folder with the runbook. Ends with a slash. */
   readonly runbook: string;
 }
@@ -50,6 +51,7 @@ export async function consoleState(sources: ConsoleSources, pipeline: string | u
     /** The requested pipeline, or the first. */
     detail: { ...detail, outcomes: await outcomesOf(detail.name, sources.metrics) },
     problems: sources.problems.list(),
+    reload: sources.reload.view,
   };
 }
 
@@ -79,6 +81,7 @@ async function stateOf(view: PipelineView, sources: ConsoleSources) {
     ...view,
     verdict: verdictOf({
       view,
+      reload: sources.reload.view,
       conditions: conditions.map((one) => ({
         name: own.get(one.name) ?? one.name.replace(`${name}/`, ''),
         reason: one.reason ?? '',

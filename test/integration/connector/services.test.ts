@@ -1,11 +1,13 @@
 /** Two services in one process: each pipeline uses its own, and an outage of one does not affect the other. */
 import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { after, test } from 'node:test';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
 import { type FakeService, startFakeService } from '../../support/service/fake-service.ts';
-import { type StackPipeline, startStack } from '../../support/stack/stack.ts';
+import { type LogLine, type StackPipeline, startStack } from '../../support/stack/stack.ts';
 import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { tool } from '../tools/tool.ts';
@@ -23,6 +25,7 @@ const startShadow = (port = 0) =>
 let shadow: FakeService = await startShadow();
 after(() => shadow.stop());
 
+const directory = temporaryDirectory();
 const kafka = await testKafka();
 const pipeline = (name: string, service: string) => ({
   name,
@@ -31,7 +34,7 @@ const pipeline = (name: string, service: string) => ({
   source: { maxContent: '256KiB' },
   review: { poll: '200ms' },
 });
-const stack = await startStack(kafka, temporaryDirectory(), {
+const stack = await startStack(kafka, directory, {
   partitions: 2,
   pipeline: pipeline('live', 'default'),
   beside: [{ partitions: 2, pipeline: pipeline('compared', 'shadow') }],
@@ -109,6 +112,49 @@ test('the doctor checks each service', async () => {
     out,
     new RegExp(`✓ services.shadow ${shadow.baseUrl}, request for an unknown batch`),
   );
+});
+
+test('a changed file and SIGHUP change harmless options at once, and an invalid file changes nothing until it is mended', async () => {
+  const { configFile } = stack;
+  const original = readFileSync(configFile, 'utf8');
+  /** Replaces the file as Kubernetes does: by a link to a new directory. */
+  const replace = (text: string) => {
+    const target = path.join(mkdtempSync(path.join(directory, 'data-')), 'connector.yaml');
+    writeFileSync(target, text);
+    symlinkSync(target, `${configFile}.new`);
+    renameSync(`${configFile}.new`, configFile);
+    return { from: replica.lines.length };
+  };
+  const shown = async () => {
+    const { reload, detail } = await (await fetch(`${await replica.url()}/api/state`)).json();
+    return { ...reload, titles: detail.verdict.causes.map((one: { title: string }) => one.title) };
+  };
+
+  const changed = original.replace('maxRows: 20', 'maxRows: 3').concat('log: { level: debug }\n');
+  const before = replace(changed.replace('kafka:', 'kafka:\n  clientId: other'));
+  const { applied } = await replica.logged('configuration reloaded', before);
+  const { restart } = await replica.logged('restart required', before);
+  assert.equal(applied, 'pipelines[0].batch.maxRows from 20 to 3, log.level from info to debug');
+  assert.equal(restart, 'kafka.clientId');
+  await live.write(12);
+  const full = (line: LogLine) => line.pipeline === 'live' && line.rows === 3;
+  await replica.logged('batch created', { ...before, where: full });
+  assert.deepEqual((await shown()).titles, ['A restart is required']);
+
+  const invalid = replace(changed.replace('maxRows: 3', 'maxRows: none'));
+  replica.process.kill('SIGHUP');
+  const message = 'configuration rejected; the running one stays in effect';
+  const { error } = await replica.logged(message, invalid);
+  assert.match(String(error), /pipelines\[0\]\.batch\.maxRows: "none" is not allowed/);
+  const rejected = await shown();
+  assert.deepEqual(rejected.titles, ['The configuration file is rejected']);
+  assert.equal(rejected.applied, applied);
+
+  const mended = replace(original);
+  replica.process.kill('SIGHUP');
+  const { applied: reverted } = await replica.logged('configuration reloaded', mended);
+  assert.match(String(reverted), /maxRows from 3 to 20, log.level from debug to info$/);
+  assert.deepEqual((await shown()).titles, []);
 });
 
 test('an outage of one service is reported under its name, and pipelines of other services continue even after its batches have used up their share of memory', async () => {

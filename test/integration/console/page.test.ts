@@ -81,6 +81,7 @@ describe('the console', { timeout: 600_000, concurrency: 4 }, () => {
       await text(page, '#batches tbody tr:nth-child(2)'),
       /^batch_\w+ image-caption in review “processing” .*863 1 1 1:82104$/,
     );
+    assert.match(await text(page, '#reload'), /^Configuration reloaded just now: log.level from …/);
     assert.match(await text(page, '#outcomes'), /decision SUCCESS [\d,]+/);
     assert.match(await text(page, '#problems'), /comments: could not poll the state of a batch/);
     assert.match(await text(page, '#shards'), /4 of 8 .* 0 owned 3 d 2 1,740 0 1 owned/);

@@ -49,6 +49,7 @@ export function scene(
     metrics,
     problems,
     runbook: RUNBOOK_URL,
+    reload: { view: { problem: '', restart: '', applied: 'log.level from …', appliedMs: nowMs } },
   };
   for (const { name } of views) health.ready(`${name}/kafka`);
   return { sources, health, metrics, problems, pipelines };

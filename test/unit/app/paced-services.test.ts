@@ -34,4 +34,8 @@ test('every call to baseUrl takes a turn of the pacer, and transfers take none',
   assert.deepEqual(made.slice(2), [
     ...['createBatch', 'getBatch', 'createImport', 'getImport', 'getDecision'],
   ]);
+  for (let n = 0; n < 20; n++) void paced.getBatch('b-1', call);
+  pacer.change(100);
+  await clock.advance(1_000);
+  assert.equal(made.length, 7 + 20, 'a higher rate applies to calls that wait');
 });

@@ -91,7 +91,7 @@ test('rows name options and metrics that exist', () => {
       const [group = '', name = ''] = option.split('.');
       const section =
         configuration.split(`### \`pipelines[].${group}\``)[1]?.split('\n###')[0] ?? '';
-      const rows = [`| \`${name}\` |`, `| \`pipelines[].${option}\` |`];
+      const rows = [`| \`${name}\``, `| \`pipelines[].${option}\``];
       assert.ok(
         section.includes(rows[0] ?? '') || configuration.includes(rows[1] ?? ''),
         `${event}: there is no option ${option}`,

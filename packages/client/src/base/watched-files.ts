@@ -15,7 +15,7 @@ export type TextOf = (path: string) => string;
  * because not every rotation is atomic.
  */
 export class WatchedFiles<T> {
-  readonly #paths: readonly string[];
+  readonly paths: readonly string[];
   readonly #make: (textOf: TextOf) => T;
   readonly #onFailure: (error: Error) => void;
   #made: { readonly value: T; readonly version: string } | undefined;
@@ -30,7 +30,7 @@ export class WatchedFiles<T> {
     make: (textOf: TextOf) => T,
     onFailure: (error: Error) => void = () => {},
   ) {
-    this.#paths = paths;
+    this.paths = paths;
     this.#make = make;
     this.#onFailure = onFailure;
   }
@@ -42,8 +42,8 @@ export class WatchedFiles<T> {
 
   /** Makes the value from the current files. @throws the error of `make` */
   readNow(): T {
-    const states = this.#paths.map((path) => attempt(() => statSync(path)));
-    const texts = this.#paths.map(
+    const states = this.paths.map((path) => attempt(() => statSync(path)));
+    const texts = this.paths.map(
       (path, index) => problemWith(states[index]) ?? attempt(() => readFileSync(path, 'utf8')),
     );
     return this.#accept(versionOf(states), texts);
@@ -64,12 +64,12 @@ export class WatchedFiles<T> {
   async #read(): Promise<void> {
     try {
       const states = await Promise.all(
-        this.#paths.map((path) => stat(path).catch((error: Error) => error)),
+        this.paths.map((path) => stat(path).catch((error: Error) => error)),
       );
       const version = versionOf(states);
       if (version === this.#made?.version) return;
       const texts = await Promise.all(
-        this.#paths.map(
+        this.paths.map(
           async (path, index) =>
             problemWith(states[index]) ??
             (await readFile(path, 'utf8').catch((error: Error) => error)),
@@ -86,7 +86,7 @@ export class WatchedFiles<T> {
 
   #accept(version: string, texts: readonly (string | Error)[]): T {
     const textOf = (path: string): string => {
-      const text = texts[this.#paths.indexOf(path)];
+      const text = texts[this.paths.indexOf(path)];
       if (typeof text !== 'string') throw text;
       return text;
     };

@@ -57,13 +57,16 @@ export class Interrupted extends CommandFailed {
 /**
  * Runs `work` with an AbortSignal that SIGINT, SIGTERM or SIGHUP aborts, and with a promise of that
  * signal's name. A second signal ends the process at once.
+ * @param onHangup called for SIGHUP, which then interrupts nothing
  */
 export async function interruptible<T>(
   work: (signal: AbortSignal, interrupted: Promise<NodeJS.Signals>) => Promise<T>,
+  onHangup?: () => void,
 ): Promise<T> {
   const stop = new AbortController();
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
   const onSignal = (name: NodeJS.Signals) => {
+    if (name === 'SIGHUP' && onHangup !== undefined) return onHangup();
     if (stop.signal.aborted) process.exit(EXIT.interrupted);
     stop.abort(new Interrupted());
     resolve(name);

@@ -52,7 +52,7 @@ export function titleOf(state, isSilent) {
 export function pageOf(state, perSecond, heardMs) {
   if (state === undefined)
     return h('main', {}, verdict('bad', 'The connector does not respond', []));
-  const { detail, nowMs } = state;
+  const { detail, nowMs, reload } = state;
   const isSilent = heardMs !== undefined;
   const { level, text, causes } = detail.verdict;
   return h('div', { class: isSilent ? 'stale' : '' }, [
@@ -64,6 +64,12 @@ export function pageOf(state, perSecond, heardMs) {
       isSilent
         ? h('p', { class: 'note' }, `The state below is ${age(Date.now() - heardMs)} old.`)
         : causes.map((cause) => attention(cause, state)),
+      reload.applied !== '' &&
+        h(
+          'p',
+          { id: 'reload', class: 'note' },
+          `Configuration reloaded ${ago(nowMs - reload.appliedMs)}: ${reload.applied}.`,
+        ),
       tiles(detail, perSecond, nowMs),
       batches(detail, nowMs),
       h('div', { class: 'pair' }, [outcomes(detail), problems(state)]),

@@ -13,9 +13,11 @@ import { pipelineView, waitView } from '../../../support/console/scenes.ts';
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const LONG_AGO_MS = NOW_MS - 9_000;
 
+const RELOAD = { problem: '', restart: '', applied: '', appliedMs: 0 };
 /** Returns the facts of a healthy pipeline with changes. */
 const facts = (changes: Partial<Facts>, view: Parameters<typeof pipelineView>[0] = {}): Facts => ({
   view: pipelineView({ assigned: 8, ...view }),
+  reload: RELOAD,
   conditions: [],
   stuck: [],
   balance: 0,
@@ -102,6 +104,11 @@ const CASES: readonly [what: string, facts: Facts, titles: readonly string[], te
       balance: -2,
     }),
     ['comments/shard-1 is stuck', 'comments is out of balance by -2'],
+  ],
+  [
+    'changes that require a restart, beside a full partition',
+    facts({ reload: { ...RELOAD, restart: 'kafka.brokers' } }, waits('in_flight')),
+    ['A partition is waiting for records under review', 'A restart is required'],
   ],
   ['another condition', facts(unmet('disk', 'full')), ['Not ready: disk'], /^Full$/],
 ];
