@@ -126,6 +126,10 @@ export class KafkaShardProducer implements ControlProducer {
     }
   }
 
+  get trouble(): string | undefined {
+    return this.#producer.lastFailure;
+  }
+
   async close(): Promise<void> {
     this.#ended.abort(new Error('the producer is closed'));
     await this.#producer.close();

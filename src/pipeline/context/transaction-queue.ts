@@ -58,7 +58,8 @@ export class TransactionQueue {
       if (transaction === undefined) return undefined;
       this.runningSinceMs = startedMs;
       const commit = this.#producer.commit(transaction);
-      const { journalOffset } = await waits.during('kafka', commit);
+      const trouble = () => this.#producer.trouble;
+      const { journalOffset } = await waits.during('kafka', commit, trouble);
       this.lastCommitMs = clock.monotonic();
       count('committed');
       metrics.observe(

@@ -18,6 +18,7 @@ import { QueueClosedError, TransactionQueue } from '../context/transaction-queue
 import { earliest, type InFlightCount } from '../limits/in-flight.ts';
 import type { QuotaLeft } from '../limits/quota-gate.ts';
 import { ShardWaits } from '../limits/shard-waits.ts';
+import { LONG_MS } from '../limits/wait-reasons.ts';
 import { claimShard, ownerRecord } from './claim.ts';
 import { JournalRecovery } from './journal-recovery.ts';
 import { type JobReport, type LaneReport, OwnedShard } from './owned-shard.ts';
@@ -142,6 +143,13 @@ export class ShardWorker {
   /** The owned shard, for reading only. undefined if the worker is not the owner. */
   get owned(): OwnedShard | undefined {
     return this.#owned;
+  }
+
+  /** Failure that a long transaction is retrying. undefined if there is none. */
+  get trouble(): string | undefined {
+    const { runningSinceMs = Infinity } = this.#queue;
+    const isLong = this.#context.clock.monotonic() - runningSinceMs >= LONG_MS;
+    return isLong ? this.#producer.trouble : undefined;
   }
 
   report(): WorkerReport {
