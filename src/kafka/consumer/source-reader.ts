@@ -19,7 +19,7 @@ import {
 import type { ConnectOptions } from '../connect.ts';
 import { isTransient, protocolErrorOf } from '../errors.ts';
 import { OWN_TOPIC_LIMITS, PartitionFetch } from '../kafkajs/partition-fetch.ts';
-import type { FetchedPartition, KafkaCluster } from '../kafkajs/shapes.ts';
+import type { KafkaCluster } from '../kafkajs/shapes.ts';
 import type { ReadLimits } from '../records/index.ts';
 
 export interface SourceReaderOptions {
@@ -137,7 +137,10 @@ export class KafkaSourceReader implements SourceReader {
       maxBytes,
       topics: [{ topic, partitions: [{ partition, fetchOffset: String(position), maxBytes }] }],
     });
-    const data = answer?.responses[0]?.partitions[0] as FetchedPartition;
+    const data = answer?.responses[0]?.partitions[0];
+    // If a quota throttles the fetch, the response has no partitions, and the next fetch waits.
+    if (data === undefined)
+      return { nextOffset: position, highWatermark: 'unknown', pieces: async function* () {} };
     const fetch = new PartitionFetch(topic, String(position), data);
     if (fetch.failure === undefined) return fetch;
     if (protocolErrorOf(fetch.failure) !== 'OFFSET_OUT_OF_RANGE') throw fetch.failure;

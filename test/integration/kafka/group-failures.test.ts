@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
+import type { RecordPiece } from '../../../src/core/ports/kafka.ts';
 import type { GroupOptions } from '../../../src/kafka/index.ts';
 import { type RealWorld, realWorld } from '../../conformance/kafka-real.ts';
 import { numbered, RecordingListener, readSourceFrom } from '../../conformance/kafka-world.ts';
@@ -113,19 +114,24 @@ describe('a member of the group', () => {
     await world.until('the member has joined again', () => listener.assignments.length >= 2);
   });
 
-  it('remains a member while a quota throttles its fetches for longer than the session timeout', async () => {
+  it('remains a member and reads again while a quota throttles its fetches for longer than the session', async () => {
     const world = await newWorld();
     const { group, listener } = await joined(world, undefined, { sessionTimeoutMs: 2_500 });
     const [broker = ''] = kafka.brokers;
     const quota = (rate: number | undefined) =>
       alterClientQuotas(broker, [world.topics.group], { consumer_byte_rate: rate });
-    await quota(1_000);
+    await quota(20_000);
     try {
       // Together more than the quota allows in its window of five seconds.
-      for (const [read, size] of [4_500, 4_500].entries()) {
+      for (const [read, size] of [90_000, 90_000].entries()) {
         await kafka.write(world.topics.source, [{ partition: 0, value: 'x'.repeat(size) }]);
         await world.until('it is read', () => listener.records('source', 0).length > read);
       }
+      let again = 0;
+      const signal = AbortSignal.timeout(60_000);
+      const count = ({ records }: RecordPiece) => void (again += records.length);
+      await world.sourceReader().read({ partition: 0, from: 0, to: 0 }, count, signal);
+      assert.equal(again, 1);
     } finally {
       await quota(undefined);
     }
