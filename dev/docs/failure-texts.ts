@@ -272,8 +272,19 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'right revoked at runtime',
     connector:
-      'Rolls back the rejected writes, logs the missing permission, and claims the shard again until the permission is restored.',
-    user: 'Log line at warn; exit code 4 if the claim itself is rejected',
+      'Rolls back the rejected writes, logs the missing permission, and continues when the permission is restored.',
+    user: 'Log line at warn; not ready (`/readyz`)',
+  },
+  {
+    event: 'topic of decisions or dead letters deleted',
+    connector: 'Waits until the topic is created again.',
+    user: 'Log line at warn; not ready (`/readyz`)',
+  },
+  {
+    event: 'source created again, or journal deleted',
+    connector:
+      'Stops the pipeline, because records would be decided twice or never; other pipelines of the process continue.',
+    user: 'Log line at error with the remedy; not ready (`/readyz`); exit code 4 if no pipeline continues',
   },
   {
     event: 'topics or permissions misconfigured',

@@ -6,10 +6,10 @@
  *                     └──────────────────► over   (lost, released, refused)
  */
 import { crashOf } from '../../core/outcome/internal-error.ts';
-import { type FetchedBatch, type ShardProducer, TransactionError } from '../../core/ports/kafka.ts';
+import type { FetchedBatch, ShardProducer } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { SourceCoordinate } from '../../core/record.ts';
-import { RefusedError, ShardLostError } from '../context/errors.ts';
+import { ShardLostError } from '../context/errors.ts';
 import type { PipelineContext } from '../context/pipeline-context.ts';
 import { shardContext } from '../context/shard-context.ts';
 import { ShardControl } from '../context/shard-control.ts';
@@ -291,15 +291,9 @@ export class ShardWorker {
     const { clock, ledger, metrics, options, health } = this.#context;
     this.#cancelTick?.();
     health.ended(this.#loop);
-    let reason = error;
     let places: readonly SourceCoordinate[] = [];
     if (this.#owned === undefined) {
       metrics.count('claims_total', { pipeline: options.name, outcome: 'failed' });
-      // Another claim would fail because of the same missing permission.
-      if (error instanceof TransactionError && error.failure === 'rejected') {
-        const message = `Kafka does not allow this connector to write: ${error.message}`;
-        reason = new RefusedError(message, { cause: error });
-      }
     } else {
       const { intake, shard, unsettled } = this.#owned;
       const { inFlight, state } = shard;
@@ -328,6 +322,6 @@ export class ShardWorker {
     }
     const producerClosed = closed.then(() => this.#producer.close());
     this.#drained = Promise.all([producerClosed, ...this.#running]).then(cancel);
-    this.#onOver(reason, places);
+    this.#onOver(error, places);
   }
 }
