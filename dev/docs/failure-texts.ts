@@ -276,15 +276,10 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
     user: 'Log line at warn; not ready (`/readyz`)',
   },
   {
-    event: 'topic of decisions or dead letters deleted',
-    connector: 'Waits until the topic is created again.',
-    user: 'Log line at warn; not ready (`/readyz`)',
-  },
-  {
-    event: 'source created again, or journal deleted',
+    event: 'topic deleted',
     connector:
-      'Stops the pipeline, because records would be decided twice or never; other pipelines of the process continue.',
-    user: 'Log line at error with the remedy; not ready (`/readyz`); exit code 4 if no pipeline continues',
+      'Waits until the topic is created again. If it is the journal, or the source was created again, records would end twice or never: stops the pipeline, and other pipelines of the process continue.',
+    user: 'Log line at warn or error with the topic and the remedy; not ready (`/readyz`); exit code 4 if no pipeline continues',
   },
   {
     event: 'topics or permissions misconfigured',

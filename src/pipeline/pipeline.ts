@@ -196,9 +196,9 @@ export class Pipeline {
   }
 
   #left(reason: string): void {
-    // Workers keep their shards, because fencing prevents a second owner from committing. Uploads
-    // wait for the group.
-    this.#ports.logger.warn({ reason }, 'left the consumer group');
+    // Workers keep their shards, because a second owner fences them. Uploads wait for the group.
+    if (this.#leftBecause === undefined)
+      this.#ports.logger.warn({ reason }, 'left the consumer group');
     this.#leftBecause = reason;
     this.#publishReadiness();
   }

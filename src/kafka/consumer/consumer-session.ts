@@ -133,7 +133,7 @@ export class ConsumerSession {
         await this.#consumer.subscribe({ topics: [topic], fromBeginning: true });
       } catch (error) {
         throw new Error(
-          `cannot read topic ${topic}: ${explain(error, { ...this.#access, topic })}`,
+          `cannot read topic ${topic}: ${explain(error, { ...this.#access, topic, journal: journalTopic })}`,
           { cause: error },
         );
       }

@@ -162,8 +162,6 @@ async function whileBeating<T>(group: AttachingGroup, fetch: Promise<T>): Promis
     return await Promise.race([fetch, left.promise]);
   } finally {
     clearInterval(timer);
-    fetch.catch(() => undefined);
-    left.promise.catch(() => undefined);
   }
 }
 

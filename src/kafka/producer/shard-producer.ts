@@ -85,6 +85,7 @@ export class KafkaShardProducer implements ControlProducer {
     this.#roomBytes = (topic) => headBytes({ clientId: connect.clientId, transactionalId, topic });
     const access = {
       topic: journalTopic,
+      journal: journalTopic,
       group: groupId,
       transactionalIds: `${journalTopic}-${role ?? ''}`,
     };

@@ -23,6 +23,8 @@ export class TransactionQueue {
   #tail: Promise<unknown> = Promise.resolve();
   #failed: unknown;
   #closed = false;
+  /** Offset of the newest record in the journal that this queue has written. */
+  #journalOffset = -1;
   /** Time in ms at which the running transaction started (monotonic clock). undefined if none is running. */
   runningSinceMs: number | undefined;
   lastCommitMs: number;
@@ -60,6 +62,12 @@ export class TransactionQueue {
       const commit = this.#producer.commit(transaction);
       const trouble = () => this.#producer.trouble;
       const { journalOffset } = await waits.during('kafka', commit, trouble);
+      if (journalOffset <= this.#journalOffset)
+        throw new TransactionError(
+          'unknown',
+          `the journal has lost records after offset ${journalOffset}: was the topic created again?`,
+        );
+      this.#journalOffset = journalOffset ?? this.#journalOffset;
       this.lastCommitMs = clock.monotonic();
       count('committed');
       metrics.observe(

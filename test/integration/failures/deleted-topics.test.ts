@@ -19,9 +19,10 @@ async function remove(topic: string): Promise<void> {
 }
 
 /** Creates a topic again. Retries, because the deletion of the former topic may still be in progress. */
-async function create(topic: string, partitions = 1): Promise<void> {
+async function create(topic: string, partitions = 1, policy = 'delete'): Promise<void> {
   const admin = await kafka.admin();
-  const topics = [{ topic, numPartitions: partitions }];
+  const configEntries = [{ name: 'cleanup.policy', value: policy }];
+  const topics = [{ topic, numPartitions: partitions, configEntries }];
   await eventually(`topic ${topic}`, () => admin.createTopics({ waitForLeaders: false, topics }));
 }
 
@@ -41,7 +42,10 @@ async function untilNotReady(name: string, reason: RegExp): Promise<void> {
   );
 }
 
-test('topic of decisions or dead letters deleted: the topic is named until it is created again, and records wait', async () => {
+const unknown = (topic: string): RegExp =>
+  new RegExp(`UNKNOWN_TOPIC_OR_PARTITION: .*; create topic ${topic}, or correct its name`);
+
+test('topic deleted: decisions and dead letters wait until their topic, which is named, is created again', async () => {
   const [decided, rejected] = [scene('decided'), scene('rejected')];
   await Promise.all([decided.endsWell(), rejected.ends()]);
   await Promise.all([remove(decided.topics.decisions), remove(rejected.topics.deadLetters)]);
@@ -49,8 +53,10 @@ test('topic of decisions or dead letters deleted: the topic is named until it is
     decided.write([decided.event('waits')]),
     rejected.write([{ value: 'not json either' }]),
   ]);
-  const unknown = /UNKNOWN_TOPIC_OR_PARTITION: .*; create the topic, or correct its name/;
-  await Promise.all([untilNotReady('decided', unknown), untilNotReady('rejected', unknown)]);
+  await Promise.all([
+    untilNotReady('decided', unknown(decided.topics.decisions)),
+    untilNotReady('rejected', unknown(rejected.topics.deadLetters)),
+  ]);
   await Promise.all([create(decided.topics.decisions), create(rejected.topics.deadLetters)]);
   const waits = [
     [decided.topics.decisions, 'content'],
@@ -68,7 +74,7 @@ test('topic of decisions or dead letters deleted: the topic is named until it is
   assert.equal(await decided.metric('balance_items'), 0);
 });
 
-test('source created again, or journal deleted: only this pipeline stops, with the remedy', async () => {
+test('topic deleted: a source that was created again, or a lost journal, stops only its pipeline', async () => {
   const [again, forgotten, other] = [scene('again'), scene('forgotten'), scene('other')];
   await Promise.all([again.endsWell(), forgotten.endsWell(), other.endsWell()]);
   await remove(again.topics.source);
@@ -76,7 +82,12 @@ test('source created again, or journal deleted: only this pipeline stops, with t
   await kafka.write(again.topics.source, [again.event('of the new topic')]);
   await untilNotReady('again', /the topic was deleted and created again/);
   await remove(forgotten.topics.journal);
-  await untilNotReady('forgotten', /journal topic .* does not exist/);
+  await untilNotReady(
+    'forgotten',
+    /cannot read topic journal-.*UNKNOWN_TOPIC_OR_PARTITION.*Can I continue without a lost journal/,
+  );
+  await create(forgotten.topics.journal, 1, 'compact');
+  await untilNotReady('forgotten', /the journal topic .* has lost their records/);
   await other.write([other.event('goes on')]);
   await other.endsWell();
   for (const { topics } of [again, forgotten])

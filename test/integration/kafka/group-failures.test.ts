@@ -129,7 +129,9 @@ describe('a member of the group', () => {
       }
       let again = 0;
       const signal = AbortSignal.timeout(60_000);
-      const count = ({ records }: RecordPiece) => void (again += records.length);
+      const count = ({ records }: RecordPiece) => {
+        again += records.length;
+      };
       await world.sourceReader().read({ partition: 0, from: 0, to: 0 }, count, signal);
       assert.equal(again, 1);
     } finally {
