@@ -55,7 +55,7 @@ test('topic deleted: decisions and dead letters wait until their topic, which is
   ]);
   await Promise.all([
     untilNotReady('decided', unknown(decided.topics.decisions)),
-    untilNotReady('rejected', unknown(rejected.topics.deadLetters)),
+    rejected.untilLogged(unknown(rejected.topics.deadLetters)),
   ]);
   await Promise.all([create(decided.topics.decisions), create(rejected.topics.deadLetters)]);
   const waits = [
