@@ -272,8 +272,14 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'right revoked at runtime',
     connector:
-      'Rolls back the rejected writes, logs the missing permission, and claims the shard again until the permission is restored.',
-    user: 'Log line at warn; exit code 4 if the claim itself is rejected',
+      'Rolls back the rejected writes, logs the missing permission, and continues when the permission is restored.',
+    user: 'Log line at warn; not ready (`/readyz`)',
+  },
+  {
+    event: 'topic deleted',
+    connector:
+      'Waits until the topic is created again. If it is the journal, or the source was created again, records would end twice or never: stops the pipeline, and other pipelines of the process continue.',
+    user: 'Log line at warn or error with the topic and the remedy; not ready (`/readyz`); exit code 4 if no pipeline continues',
   },
   {
     event: 'topics or permissions misconfigured',

@@ -1,7 +1,7 @@
 /**
  * Kafka's jars. Maven fetches them once into a cache outside the checkout, and they are verified
- * against `jars.sha256` before use. After a change of dev/pom.xml, `node dev/kafka/jars.ts
- * write-manifest` fetches them again and writes dev/kafka/jars.sha256.
+ * against `jars/<version>.sha256` before use. `node dev/kafka/jars.ts write-manifest` fetches them
+ * and writes that file. The version is that of dev/pom.xml, or KAFKA_VERSION.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -13,16 +13,18 @@ import { keepDirectory, spawnKept } from '../process/kept.ts';
 import { findMaven } from './java.ts';
 
 const POM = fileURLToPath(new URL('../pom.xml', import.meta.url));
-const MANIFEST = fileURLToPath(new URL('./jars.sha256', import.meta.url));
+const MANIFESTS = fileURLToPath(new URL('./jars', import.meta.url));
 
-/** Returns the Kafka version that dev/pom.xml pins, such as 4.1.2. */
+/** Returns KAFKA_VERSION, or the version that dev/pom.xml pins, such as 4.1.2. */
 export async function kafkaVersion(): Promise<string> {
-  const version = /<kafka\.version>([^<]+)<\/kafka\.version>/.exec(
-    await readFile(POM, 'utf8'),
-  )?.[1];
-  if (version === undefined) throw new Error(`${POM} has no <kafka.version>`);
+  const pinned = /<kafka\.version>([^<]+)</.exec(await readFile(POM, 'utf8'))?.[1] ?? '';
+  const version = process.env.KAFKA_VERSION || pinned;
+  if (!/^\d+\.\d+\.\d+$/.test(version))
+    throw new Error(`KAFKA_VERSION must be a version such as ${pinned}; it is "${version}"`);
   return version;
 }
+
+const manifestFile = async () => path.join(MANIFESTS, `${await kafkaVersion()}.sha256`);
 
 /** Returns the cache directory of the jars. Each version of dev/pom.xml has its own directory. */
 export async function jarCache(): Promise<string> {
@@ -86,7 +88,7 @@ export async function runToEnd(
 /**
  * Returns the directory of the jars.
  * @throws JarsUnavailable if they are not in the cache and Maven is missing; Error if Maven fetches
- * jars other than those in `jars.sha256`
+ * jars other than those in the manifest
  */
 export async function ensureJars(
   onProgress: (message: string) => void = () => undefined,
@@ -96,25 +98,25 @@ export async function ensureJars(
   await ensureCached(cache, async (directory, mvn) => {
     onProgress(`fetching Kafka ${await kafkaVersion()} with Maven (54 MB, once)`);
     await fetchJars(directory, mvn, signal);
-    if ((await manifestOf(directory)) !== (await readFile(MANIFEST, 'utf8')))
+    const manifest = await manifestFile();
+    if ((await manifestOf(directory)) !== (await readFile(manifest, 'utf8').catch(() => '')))
       throw new Error(
-        'Maven fetched jars that dev/kafka/jars.sha256 does not list; nothing was installed.\n' +
-          'If dev/pom.xml was changed on purpose, run: node dev/kafka/jars.ts write-manifest',
+        `Maven fetched jars that ${manifest} does not list; nothing was installed.\n` +
+          'If the version was changed on purpose, run: node dev/kafka/jars.ts write-manifest',
       );
   });
   return cache;
 }
 
-const fetchJars = (directory: string, mvn: string, signal?: AbortSignal): Promise<void> =>
-  runToEnd(
-    mvn,
-    [
-      ...['--batch-mode', '--file', POM, 'dependency:copy-dependencies'],
-      ...['-DincludeScope=runtime', `-DoutputDirectory=${directory}`],
-    ],
-    directory,
-    signal,
-  );
+async function fetchJars(directory: string, mvn: string, signal?: AbortSignal): Promise<void> {
+  const args = [
+    ...['--batch-mode', '--file', POM, 'dependency:copy-dependencies'],
+    ...['-DincludeScope=runtime', `-DoutputDirectory=${directory}`],
+    // Brokers before 4.0 have another logger, which would compete with slf4j-simple.
+    ...[`-Dkafka.version=${await kafkaVersion()}`, '-DexcludeArtifactIds=slf4j-reload4j'],
+  ];
+  await runToEnd(mvn, args, directory, signal);
+}
 
 /** Returns lines in the format of `sha256sum`: `<hash>  <name>`. */
 async function manifestOf(directory: string): Promise<string> {
@@ -131,6 +133,6 @@ if (import.meta.main) {
     throw new Error('usage: node dev/kafka/jars.ts write-manifest');
   await ensureCached(await jarCache(), async (directory, mvn) => {
     await fetchJars(directory, mvn);
-    await writeFile(MANIFEST, await manifestOf(directory));
+    await writeFile(await manifestFile(), await manifestOf(directory));
   });
 }

@@ -231,7 +231,8 @@ class JavaCluster implements LocalKafka {
     ]);
     const format = ['format', '--cluster-id', this.#clusterId, '--config', configFile, ...users];
     await this.#tool('kafka.tools.StorageTool', format, signal);
-    if (common === undefined) return;
+    // Newer versions write no such file.
+    if (common === undefined || !existsSync(checkpoint)) return;
     const unfinished = `${common}.${randomUUID()}`;
     await copyFile(checkpoint, unfinished);
     await rename(unfinished, common);

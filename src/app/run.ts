@@ -82,15 +82,21 @@ export async function runConnector(
   }
   const opened = await open(config, services, metrics, health, logger);
   const refused = Promise.withResolvers<Error>();
+  const working = new Set(config.pipelines.map(({ name }) => name));
   const pipelines = config.pipelines.map((pipeline) => {
     const service = services.get(pipeline.service) as ConnectorService;
     const ports = enginePorts(pipeline, service, opened);
     const options = enginePipeline(config, pipeline);
-    return {
-      name: pipeline.name,
-      service,
-      engine: new Pipeline(ports, options, service.budget, refused.resolve),
-    };
+    const { name } = pipeline;
+    const engine: Pipeline = new Pipeline(ports, options, service.budget, (error) => {
+      working.delete(name);
+      if (working.size === 0) refused.resolve(error);
+      else {
+        logger.error({ pipeline: name, error: error.message }, 'pipeline refused: stopping it');
+        void engine.stop();
+      }
+    });
+    return { name, service, engine };
   });
   const engines = pipelines.map(({ engine }) => engine);
   const apply = (next: Config) => {

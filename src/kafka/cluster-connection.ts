@@ -76,7 +76,7 @@ export class ClusterConnection {
           if (this.#open === open) this.#open = undefined;
           throw new Error(`cannot ${what}: ${why}`, { cause: error });
         }
-        this.lastFailure = why;
+        this.lastFailure = `cannot ${what}: ${why}`;
         const pauseMs = Math.min(FIRST_RETRY_MS * 2 ** failures, MAX_RETRY_MS);
         await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
         const type = protocolErrorOf(error);

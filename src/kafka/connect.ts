@@ -137,6 +137,8 @@ export interface ConnectOptions {
   readonly requestTimeoutMs?: number;
 }
 
+/** Minimum throttling by a quota that is logged, ms. */
+const NOTABLE_THROTTLE_MS = 1_000;
 const KEEP_ALIVE_MS = 60_000;
 const TLS_ALERT = 0x15;
 const TLS_MAJOR = 3;
@@ -146,6 +148,7 @@ export class Client {
   readonly kafka: KafkaClient;
   readonly #security: Security | undefined;
   readonly #sockets = new Set<Socket>();
+  readonly #seldom = new LogSeldom(MOST_LINES);
   #closed = false;
 
   constructor(options: ConnectOptions, logger: Logger, retry: RetryOptions) {
@@ -154,6 +157,11 @@ export class Client {
     const socketFactory = Object.assign((args: ISocketFactoryArgs) => this.#open(args), {
       prepare: async () => security?.prepare(),
       silence: options.silence,
+      throttled: (broker: string, request: string, ms: number) => {
+        if (ms < NOTABLE_THROTTLE_MS || !this.#seldom.allows(broker, performance.now())) return;
+        const about = { broker, clientId: options.clientId, request, throttledMs: Math.round(ms) };
+        logger.warn(about, 'the broker throttles this client: it exceeds a client quota');
+      },
     });
     const config = {
       brokers: [...options.brokers],

@@ -13,6 +13,8 @@ export interface RequestedAccess {
   readonly group?: string | undefined;
   /** Operation on the group: READ, DESCRIBE. */
   readonly groupOperation?: string | undefined;
+  /** Journal topic, which must not be replaced by an empty topic. */
+  readonly journal?: string;
   /** Prefix of the transactional ids. */
   readonly transactionalIds?: string | undefined;
   /** Principal of this client at the brokers: `User:…`. */
@@ -152,6 +154,17 @@ const REMEDIES: Readonly<Record<string, string>> = {
   UNSUPPORTED_SASL_MECHANISM: 'choose another kafka.sasl.mechanism',
 };
 
+function remedyOf(type: string, error: unknown, access: RequestedAccess): string | undefined {
+  const topic = refusedTopic(error) ?? access.topic;
+  if (type !== 'UNKNOWN_TOPIC_OR_PARTITION' || topic === undefined) return REMEDIES[type];
+  return topic === access.journal
+    ? `restore the journal ${topic} (docs/faq.md, "Can I continue without a lost journal?")`
+    : `create topic ${topic}, or correct its name`;
+}
+
+const refusedTopic = (error: unknown) =>
+  firstIn(error, ({ topic }) => (typeof topic === 'string' ? topic : undefined));
+
 /** Missing rights, by the error that reports them. */
 const MISSING_RIGHTS: Readonly<
   Record<string, (access: RequestedAccess, refusedTopic: string | undefined) => string>
@@ -167,8 +180,7 @@ const MISSING_RIGHTS: Readonly<
 
 /** Returns a remedy such as `grant WRITE on topic decisions to User:connector (docs/kafka-security.md)`. */
 function missingRight(type: string, error: unknown, access: RequestedAccess): string | undefined {
-  const refused = firstIn(error, ({ topic }) => (typeof topic === 'string' ? topic : undefined));
-  const right = MISSING_RIGHTS[type]?.(access, refused);
+  const right = MISSING_RIGHTS[type]?.(access, refusedTopic(error));
   const principal = access.principal ?? "this client's principal";
   return right && `grant ${right} to ${principal} (docs/kafka-security.md)`;
 }
@@ -190,7 +202,7 @@ export function explain(error: unknown, access: RequestedAccess = {}): string {
     return [
       `${type}: ${message}`,
       offered && `this port offers ${offered.join(', ')}`,
-      missingRight(type, error, access) ?? REMEDIES[type],
+      missingRight(type, error, access) ?? remedyOf(type, error, access),
     ]
       .filter((part) => part !== undefined)
       .join('; ');

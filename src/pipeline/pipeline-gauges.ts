@@ -90,7 +90,7 @@ export function publishGauges(
 
 /**
  * Returns the reasons why assigned shards do not make progress: claims in progress, repeated
- * losses, unreadable partitions.
+ * losses, transactions that fail for long, unreadable partitions.
  * @param unread descriptions of the unreadable partitions
  */
 export function shardProblems(
@@ -100,8 +100,9 @@ export function shardProblems(
 ): string[] {
   const unowned = assigned.filter((shard) => slots.get(shard)?.worker?.owned === undefined);
   const reasons = assigned.flatMap((shard) => {
-    const text = slots.get(shard)?.losses.text;
-    return text === undefined ? [] : [`shard ${shard} ${text}`];
+    const { worker, losses } = slots.get(shard) ?? {};
+    const trouble = worker?.trouble && `cannot write its transaction: ${worker.trouble}`;
+    return [losses?.text, trouble].flatMap((text) => (text ? [`shard ${shard} ${text}`] : []));
   });
   if (unowned.length > 0) reasons.push(`claiming shard(s) ${unowned.join(', ')}`);
   reasons.push(...unread.slice(0, MAX_UNREAD));

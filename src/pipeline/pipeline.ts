@@ -4,11 +4,10 @@
  */
 import pLimit from 'p-limit';
 import { settledWithin } from '../../packages/client/src/base/abortable.ts';
-import { JournalFormatError } from '../core/journal/journal-records.ts';
 import type { PipelineView } from '../core/pipeline-view.ts';
 import type { Assignment, FetchedBatch } from '../core/ports/kafka.ts';
 import { EndOffsets } from './context/end-offsets.ts';
-import { describe, InternalErrors, RefusedError } from './context/errors.ts';
+import { describe, InternalErrors, RefusedError, refusalOf } from './context/errors.ts';
 import { Ledger } from './context/ledger.ts';
 import type { PipelineOptions } from './context/options.ts';
 import type { PipelineContext, PipelinePorts } from './context/pipeline-context.ts';
@@ -50,12 +49,14 @@ export class Pipeline {
   /** Reason why this process has left the group, if it has. */
   #leftBecause: string | undefined;
   #cancelReport: (() => void) | undefined;
+  /** True once this process has owned a shard. Claims that Kafka rejects are then repeated. */
+  #hasOwned = false;
   /** Reports partitions as waiting because they cannot be read. */
   #hold: ((who: readonly string[]) => void) | undefined;
   /** Lag of the pipeline. undefined if unknown. */
   #lag: number | undefined;
 
-  /** @param onRefused called if the pipeline must not continue; its error should end the process */
+  /** @param onRefused called if the pipeline must not continue and should be stopped */
   constructor(
     ports: PipelinePorts,
     options: PipelineOptions,
@@ -201,9 +202,9 @@ export class Pipeline {
   }
 
   #left(reason: string): void {
-    // Workers keep their shards, because fencing prevents a second owner from committing. Uploads
-    // wait for the group.
-    this.#ports.logger.warn({ reason }, 'left the consumer group');
+    // Workers keep their shards, because a second owner fences them. Uploads wait for the group.
+    if (this.#leftBecause === undefined)
+      this.#ports.logger.warn({ reason }, 'left the consumer group');
     this.#leftBecause = reason;
     this.#publishReadiness();
   }
@@ -283,15 +284,15 @@ export class Pipeline {
 
   #refuse(error: Error): void {
     const message = `pipeline ${this.#options.name}, ${error.message}`;
+    this.#ports.health.notReady(this.#condition, error.message);
     this.#onRefused(new RefusedError(message, { cause: error.cause ?? error }));
   }
 
   /** Claims a lost shard again, once the membership is confirmed: otherwise two owners could keep fencing each other. */
   async #reclaim(shard: number, slot: Slot, error: unknown): Promise<void> {
-    if (error instanceof RefusedError || error instanceof JournalFormatError) {
-      this.#refuse(new RefusedError(`shard ${shard}: ${error.message}`, { cause: error }));
-      return;
-    }
+    const refusal = refusalOf(error, this.#hasOwned);
+    if (refusal !== undefined)
+      return this.#refuse(new RefusedError(`shard ${shard}: ${refusal}`, { cause: error }));
     const { clock, random, group } = this.#ports;
     const { fields } = slot.losses;
     this.#ports.logger[fields === undefined ? 'warn' : 'error'](
@@ -323,6 +324,7 @@ export class Pipeline {
     // Retired workers are included, because they may still have a running transaction.
     const workers = [...[...this.#slots.values()].map(({ worker }) => worker), ...this.#retired];
     const reports = workers.flatMap((worker) => worker?.report() ?? []);
+    this.#hasOwned ||= reports.some(({ owner }) => owner);
     for (const { worker, losses } of this.#slots.values()) losses.look(worker, clock.monotonic());
     if (!this.#stopping.signal.aborted) this.#publishReadiness();
     // The lag is unknown while an assigned shard was lost and has no worker yet.

@@ -97,6 +97,7 @@ export class ConsumerSession {
               this.#group = group;
             },
             fetched: (fetches) => this.#guard(() => this.#watch.fetched(fetches)),
+            beaten: (sentAtMs) => this.#guard(() => this.#events.heard(sentAtMs)),
           });
         },
       ],
@@ -127,14 +128,13 @@ export class ConsumerSession {
       const predecessors = await membersOf(cluster, this.#access, this.#clientId, this.#logger);
       for (const memberId of predecessors) this.memberIds.add(memberId);
     }
-    // Reads from the beginning. Otherwise a partition without a committed offset, such as a new
-    // one, would lose its first records.
+    // Otherwise a partition without a committed offset would lose its first records.
     for (const topic of [journalTopic, sourceTopic]) {
       try {
         await this.#consumer.subscribe({ topics: [topic], fromBeginning: true });
       } catch (error) {
         throw new Error(
-          `cannot read topic ${topic}: ${explain(error, { ...this.#access, topic })}`,
+          `cannot read topic ${topic}: ${explain(error, { ...this.#access, topic, journal: journalTopic })}`,
           { cause: error },
         );
       }

@@ -170,6 +170,10 @@ export class KafkaShardGroup implements ShardGroup {
   #reportLoss(reason: string, error: unknown): void {
     const { topic, partition, offset } = Object(error);
     this.#logger.warn({ reason, topic, partition, offset }, 'lost the group: joining again');
+    this.#tell(reason);
+  }
+
+  #tell(reason: string): void {
     try {
       this.#listener?.left(reason);
     } catch (error) {
@@ -218,11 +222,10 @@ export class KafkaShardGroup implements ShardGroup {
           this.#firstJoin.reject(error);
           return;
         }
-        if (!this.#stopping.signal.aborted)
-          this.#logger.warn(
-            { error: explain(error) },
-            'could not join the consumer group: retrying',
-          );
+        if (this.#stopping.signal.aborted) return;
+        const reason = explain(error);
+        this.#logger.warn({ error: reason }, 'could not join the consumer group: retrying');
+        if (this.#joinedOnce) this.#tell(reason);
       }
     }
   }

@@ -20,7 +20,7 @@ import type { ConnectOptions } from '../connect.ts';
 import { isTransient, protocolErrorOf } from '../errors.ts';
 import { OWN_TOPIC_LIMITS, PartitionFetch } from '../kafkajs/partition-fetch.ts';
 import { AVOIDED_MS, REPLICA_RESPONSE_MS } from '../kafkajs/replica-patches.ts';
-import type { FetchedPartition, KafkaBroker, KafkaCluster } from '../kafkajs/shapes.ts';
+import type { KafkaBroker, KafkaCluster } from '../kafkajs/shapes.ts';
 import type { ReadLimits } from '../records/index.ts';
 
 export interface SourceReaderOptions {
@@ -144,12 +144,12 @@ export class KafkaSourceReader implements SourceReader {
         topics: [{ topic, partitions: [{ partition, fetchOffset, maxBytes }] }],
         rackId,
       });
-      const data = responses[0]?.partitions[0] as FetchedPartition;
-      return new PartitionFetch(topic, fetchOffset, data);
+      const data = responses[0]?.partitions[0];
+      return data && new PartitionFetch(topic, fetchOffset, data);
     };
     const [[leader]] = (await leadersOf(cluster, topic, [partition])) as [[KafkaBroker, unknown]];
     let fetch = await fetchFrom(leader, performance.now() < this.#leadersUntilMs ? '' : this.#rack);
-    const { preferredReplica: nodeId } = fetch;
+    const nodeId = fetch?.preferredReplica ?? -1;
     if (nodeId >= 0) {
       const fetching = cluster.findBroker({ nodeId }).then((replica) => fetchFrom(replica, ''));
       const inTime = await settledWithin(fetching, MAX_WAIT_MS + REPLICA_RESPONSE_MS);
@@ -159,6 +159,9 @@ export class KafkaSourceReader implements SourceReader {
       this.#leadersUntilMs = performance.now() + AVOIDED_MS;
       fetch = await fetchFrom(leader, '');
     }
+    // If a quota throttles the fetch, the response has no partitions, and the next fetch waits.
+    if (fetch === undefined)
+      return { nextOffset: position, highWatermark: 'unknown', pieces: async function* () {} };
     if (fetch.failure === undefined) return fetch;
     if (protocolErrorOf(fetch.failure) !== 'OFFSET_OUT_OF_RANGE') throw fetch.failure;
     const starts = await listOffsets(cluster, topic, [partition], EARLIEST, READ_COMMITTED);

@@ -1,6 +1,6 @@
 /**
  * Patches 11 to 13, 15, 17, 18 and 22 of docs/internals/kafkajs.md, for connections and for
- * requests to any broker. Also reports each request and response to the observer `silence` of the
+ * requests to any broker. Also reports requests, responses and throttling to the observers of the
  * socket factory.
  */
 import type { Socket } from 'node:net';
@@ -14,6 +14,8 @@ interface KafkaJsConnection {
   readonly requestQueue: {
     readonly pending: readonly unknown[];
     readonly inflight: ReadonlyMap<number, unknown>;
+    /** `performance.now()` until which no request is sent (KIP-219). */
+    readonly throttledUntil: number;
     rejectAll(error: Error): void;
   };
   /** `prepare` is awaited before each connection, because a socket factory is synchronous. */
@@ -22,6 +24,7 @@ interface KafkaJsConnection {
     readonly silence?: {
       sent(broker: string, what: string): (answered: boolean) => void;
     };
+    readonly throttled?: (broker: string, request: string, throttledMs: number) => void;
   };
   /** Value of process.hrtime at the last login. null before the first. */
   readonly authenticatedAt: [number, number] | null;
@@ -74,10 +77,13 @@ export function patchConnections(): void {
     if (this.sasl && !this.isAuthenticated() && !WITHOUT_LOGIN.has(request.request.apiName))
       await this.authenticate();
     const { socket, host, port } = this;
-    const over = this.socketFactory.silence?.sent(`${host}:${port}`, request.request.apiName);
+    const { apiName } = request.request;
+    const over = this.socketFactory.silence?.sent(`${host}:${port}`, apiName);
     try {
       const answer = await send.call(this, request);
       over?.(true);
+      const throttledMs = this.requestQueue.throttledUntil - performance.now();
+      if (throttledMs > 0) this.socketFactory.throttled?.(`${host}:${port}`, apiName, throttledMs);
       return answer;
     } catch (error) {
       over?.(isAnswer(error));

@@ -4,7 +4,7 @@
  * docs/internals/kafkajs.md lists the patches with their reasons and tests.
  */
 
-import { isClientClosed } from '../errors.ts';
+import { isClientClosed, protocolErrorOf } from '../errors.ts';
 import { patchConnections } from './connection-patches.ts';
 import { internal, loadKafkaJs, loadWithDate, replace } from './internals.ts';
 import { type MemberAssigner, patchJoins } from './join-patches.ts';
@@ -105,9 +105,13 @@ export interface AttachedAssigner extends MemberAssigner {
   attached(group: ConsumerGroup): void;
   /** Receives the result of each fetch, including empty and failed partitions. */
   fetched(fetches: readonly PartitionFetch[]): void;
+  /** Called when the coordinator has accepted a heartbeat during a fetch. @param sentAtMs monotonic clock, ms */
+  beaten(sentAtMs: number): void;
 }
 interface AttachingGroup extends ConsumerGroup {
   readonly assigners: readonly Partial<AttachedAssigner>[];
+  readonly groupId: string;
+  readonly sessionTimeout: number;
   connect(): Promise<void>;
   fetch(nodeId: string): Promise<PartitionFetch[]>;
 }
@@ -124,10 +128,42 @@ function attachAssigners(): void {
     return connect.call(this);
   };
   prototype.fetch = async function (nodeId) {
-    const fetches = await fetch.call(this, nodeId);
+    const fetches = await whileBeating(this, fetch.call(this, nodeId));
     this.assigners[0]?.fetched?.(fetches);
     return fetches;
   };
+}
+
+const { isRebalancing } = internal<{ isRebalancing(error: unknown): boolean }>('errors.js');
+/** Number of heartbeats within a session timeout. */
+const BEATS = 10;
+
+/**
+ * Patch 24: kafkajs sends heartbeats only between fetches. A fetch that a quota throttles for longer
+ * than the session timeout ended the membership. If the group rebalances during a fetch, rejects,
+ * and kafkajs's runner joins again.
+ */
+async function whileBeating<T>(group: AttachingGroup, fetch: Promise<T>): Promise<T> {
+  const left = Promise.withResolvers<never>();
+  const beat = async () => {
+    const { groupId, memberId, generationId, coordinator } = group;
+    if (coordinator === null || memberId === null || generationId === null) return;
+    const sentAtMs = performance.now();
+    await coordinator.heartbeat({ groupId, memberId, groupGenerationId: generationId });
+    group.assigners[0]?.beaten?.(sentAtMs);
+  };
+  // After any other error, the fetch itself fails, or the next heartbeat succeeds.
+  const isOutside = (error: unknown) =>
+    isRebalancing(error) || protocolErrorOf(error) === 'UNKNOWN_MEMBER_ID';
+  const timer = setInterval(
+    () => beat().catch((error: unknown) => isOutside(error) && left.reject(error)),
+    group.sessionTimeout / BEATS,
+  );
+  try {
+    return await Promise.race([fetch, left.promise]);
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 /** Time after which a fetch loop counts as healthy. Later failures are counted from zero. */
@@ -138,7 +174,6 @@ type CreateManager = (options: object) => { start(): Promise<void> };
 /** Patch 8: kafkajs never resets its error count, so six broken connections in a month crashed the consumer. */
 function forgetOldErrors(): void {
   const file = 'consumer/fetchManager.js';
-  const { isRebalancing } = internal<{ isRebalancing(error: unknown): boolean }>('errors.js');
   const createManager = internal<CreateManager>(file);
   replace(file, (options: object) => {
     const manager = createManager(options);

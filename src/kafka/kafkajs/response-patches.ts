@@ -27,6 +27,7 @@ interface ResponseDecoder {
   canReadBytes(size: number): boolean;
 }
 
+const UNKNOWN_TOPIC = 3;
 const TOPIC_AUTHORIZATION_FAILED = 29;
 const UNSUPPORTED_SASL_MECHANISM = 33;
 /** Error of partitions that were not added to a transaction because adding others failed. */
@@ -53,10 +54,10 @@ export function patchResponses(): void {
 
   const { createErrorFromCode } = internal<ProtocolErrors>('protocol/error.js');
   const isRefused = ({ errorCode }: ErrorCode) => errorCode === TOPIC_AUTHORIZATION_FAILED;
+  const isUnknown = ({ errorCode }: ErrorCode) => errorCode === UNKNOWN_TOPIC;
   const isCause = ({ errorCode }: ErrorCode) => errorCode !== 0 && errorCode !== NOT_ATTEMPTED;
-  const refuse = (topic: string | undefined): void => {
-    if (topic !== undefined)
-      throw Object.assign(createErrorFromCode(TOPIC_AUTHORIZATION_FAILED), { topic });
+  const refuse = (topic: string | undefined, code = TOPIC_AUTHORIZATION_FAILED): void => {
+    if (topic !== undefined) throw Object.assign(createErrorFromCode(code), { topic });
   };
   beforeParsing<FetchResponse>('fetch', (data) => {
     refuse(data.responses.find(({ partitions }) => partitions.some(isRefused))?.topicName);
@@ -73,6 +74,8 @@ export function patchResponses(): void {
   });
   beforeParsing<AddPartitionsResponse>('addPartitionsToTxn', (data) => {
     refuse(data.errors.find(({ partitionErrors }) => partitionErrors.some(isRefused))?.topic);
+    const unknown = data.errors.find(({ partitionErrors }) => partitionErrors.some(isUnknown));
+    refuse(unknown?.topic, UNKNOWN_TOPIC);
     const errors = data.errors.map(({ topic, partitionErrors }) => ({
       topic,
       partitionErrors: partitionErrors.filter(isCause),

@@ -85,6 +85,7 @@ export class KafkaShardProducer implements ControlProducer {
     this.#roomBytes = (topic) => headBytes({ clientId: connect.clientId, transactionalId, topic });
     const access = {
       topic: journalTopic,
+      journal: journalTopic,
       group: groupId,
       transactionalIds: `${journalTopic}-${role ?? ''}`,
     };
@@ -124,6 +125,10 @@ export class KafkaShardProducer implements ControlProducer {
     } finally {
       this.#busy = false;
     }
+  }
+
+  get trouble(): string | undefined {
+    return this.#producer.lastFailure;
   }
 
   async close(): Promise<void> {

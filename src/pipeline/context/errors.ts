@@ -4,9 +4,11 @@
  */
 
 import { LogSeldom } from '../../../packages/client/src/base/log-limits.ts';
+import { JournalFormatError } from '../../core/journal/journal-records.ts';
 import type { DeadLetterStage } from '../../core/outcome/dead-letter.ts';
 import type { ServiceCall } from '../../core/outcome/failure-table.ts';
 import { classOf, crashOf } from '../../core/outcome/internal-error.ts';
+import { TransactionError } from '../../core/ports/kafka.ts';
 import type { ReportDeps } from '../limits/wait-reasons.ts';
 
 /** The shard is or may be lost. It is given up, and claimed again once the group membership is confirmed. */
@@ -15,11 +17,23 @@ export class ShardLostError extends Error {
 }
 
 /**
- * The connector must not run with this configuration. The message contains the remedy. Ends the
- * process with exit code 4.
+ * The pipeline must not run with this configuration. The message contains the remedy. Ends the
+ * process with exit code 4, unless other pipelines work.
  */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
+}
+
+/**
+ * Returns the reason why a pipeline must not claim a lost shard again, or undefined. A claim that
+ * Kafka rejects is a missing permission: of the configuration, or revoked if the process has owned
+ * shards.
+ */
+export function refusalOf(error: unknown, hasOwned: boolean): string | undefined {
+  if (error instanceof RefusedError || error instanceof JournalFormatError) return error.message;
+  if (hasOwned || !(error instanceof TransactionError) || error.failure !== 'rejected')
+    return undefined;
+  return `Kafka does not allow this connector to write: ${error.message}`;
 }
 
 /** Exceptions of the JavaScript engine. Their messages may quote content (I6). */

@@ -30,7 +30,10 @@ export class TransactionQueue {
   #tail: Promise<unknown> = Promise.resolve();
   #failed: unknown;
   #closed = false;
-  isRunning = false;
+  /** Offset of the newest record in the journal that this queue has written. */
+  #journalOffset = -1;
+  /** Time in ms at which the running transaction started (monotonic clock). undefined if none is running. */
+  runningSinceMs: number | undefined;
   lastCommitMs: number;
 
   constructor(producer: ShardProducer, deps: QueueDeps) {
@@ -62,11 +65,18 @@ export class TransactionQueue {
     try {
       const transaction = build();
       if (transaction === undefined) return undefined;
-      this.isRunning = true;
+      this.runningSinceMs = startedMs;
       const stuckMs = Math.max(MIN_STUCK_MS, 2 * this.#deps.transactionTimeoutMs + 60_000);
       ended = health.transaction(`${pipeline}/shard-${shard}`, stuckMs);
       const commit = this.#producer.commit(transaction);
-      const { journalOffset } = await waits.during('kafka', commit);
+      const trouble = () => this.#producer.trouble;
+      const { journalOffset } = await waits.during('kafka', commit, trouble);
+      if (journalOffset <= this.#journalOffset)
+        throw new TransactionError(
+          'unknown',
+          `the journal has lost records after offset ${journalOffset}: was the topic created again?`,
+        );
+      this.#journalOffset = journalOffset ?? this.#journalOffset;
       this.lastCommitMs = clock.monotonic();
       count('committed');
       metrics.observe(
@@ -85,7 +95,7 @@ export class TransactionQueue {
       onFailure(failure);
       throw error;
     } finally {
-      this.isRunning = false;
+      this.runningSinceMs = undefined;
       ended?.();
     }
   }

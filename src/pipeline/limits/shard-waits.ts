@@ -41,13 +41,18 @@ export class ShardWaits {
   /**
    * Settles as `work` does. After LONG_MS, the shard or a part of it is reported as waiting. If
    * calls to the service wait for their turn, the reported reason is the quota.
+   * @param part called when the wait is reported
    */
-  async during<T>(reason: WaitReason, work: Promise<T>, part?: string): Promise<T> {
+  async during<T>(
+    reason: WaitReason,
+    work: Promise<T>,
+    part: () => string | undefined = () => undefined,
+  ): Promise<T> {
     const { calls, clock, waits } = this.#deps;
     let end: (() => void) | undefined;
     const cancel = clock.after(LONG_MS, () => {
       const cause = reason === 'service' && calls?.isDelaying ? 'quota' : reason;
-      end = waits.begin(cause, this.#partOf(part), LONG_MS);
+      end = waits.begin(cause, this.#partOf(part()), LONG_MS);
     });
     try {
       return await work;
@@ -84,7 +89,7 @@ export class ShardWaits {
     const start = () => started.resolve();
     signal.addEventListener('abort', start, { once: true });
     const reason = limit === 'claims' ? 'kafka' : 'transfer';
-    void this.during(reason, started.promise, limit);
+    void this.during(reason, started.promise, () => limit);
     try {
       return await this.#deps.limits[limit](() => {
         start();

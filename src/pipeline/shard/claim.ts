@@ -101,10 +101,12 @@ async function startPositions(
 ): Promise<Map<number, PartitionState>> {
   const { options, partitions, queue, shard, signal } = context;
   const committed = await confirmedOffsets(context);
-  // Every transaction writes a partition's progress together with its committed offset.
+  // Every transaction writes a partition's progress together with its committed offset, after `meta`.
+  // An owner may have written progress without `meta` to a journal that was created again.
   const forgotten = partitions.filter(
     (partition) =>
-      !state.progress.has(partition) && isOwnCommit(committed.get(partition)?.metadata ?? ''),
+      (state.meta === undefined || !state.progress.has(partition)) &&
+      isOwnCommit(committed.get(partition)?.metadata ?? ''),
   );
   if (forgotten.length > 0) {
     // If a newer owner has committed these offsets since the journal was read, this commit fails,

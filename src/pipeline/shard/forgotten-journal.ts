@@ -26,7 +26,7 @@ export function forgottenJournal(
     `group ${group} has committed offsets of partition ${named} of source topic ${topic} together with a journal, but the journal topic ${JSON.stringify(journal.topic)} ${state}. ` +
     'Without it the records under review would end without a decision or dead letter. ' +
     'Restore the old journal (journal.topic, journal.partitions). To change the number of shards follow docs/faq.md, "Can I change the number of shards?". ' +
-    'If the journal is lost, stop all replicas and set the offsets of the group by hand (docs/faq.md, "The journal is lost: can I go on without it?")'
+    'If the journal is lost, stop all replicas and set the offsets of the group by hand (docs/faq.md, "Can I continue without a lost journal?")'
   );
 }
 

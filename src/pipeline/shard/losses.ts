@@ -54,6 +54,8 @@ export class Losses {
 
   /** Registers a loss. @param places position of intake, or the watermarks; empty if the loss was during a claim */
   lost(places: readonly SourceCoordinate[], error: unknown): void {
+    // The next owner may begin before the next call of `look`.
+    this.#ownedSinceMs = undefined;
     const same = classOf(error) === this.#class && keyOf(places) === keyOf(this.#places);
     this.#times = same ? this.#times + 1 : 1;
     this.#places = places;

@@ -6,10 +6,10 @@
  *                     └──────────────────► over   (lost, released, refused)
  */
 import { crashOf } from '../../core/outcome/internal-error.ts';
-import { type FetchedBatch, type ShardProducer, TransactionError } from '../../core/ports/kafka.ts';
+import type { FetchedBatch, ShardProducer } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { SourceCoordinate } from '../../core/record.ts';
-import { RefusedError, ShardLostError } from '../context/errors.ts';
+import { ShardLostError } from '../context/errors.ts';
 import type { PipelineContext } from '../context/pipeline-context.ts';
 import { shardContext } from '../context/shard-context.ts';
 import { ShardControl } from '../context/shard-control.ts';
@@ -18,6 +18,7 @@ import { QueueClosedError, TransactionQueue } from '../context/transaction-queue
 import { earliest, type InFlightCount } from '../limits/in-flight.ts';
 import type { QuotaLeft } from '../limits/quota-gate.ts';
 import { ShardWaits } from '../limits/shard-waits.ts';
+import { LONG_MS } from '../limits/wait-reasons.ts';
 import { claimShard, ownerRecord } from './claim.ts';
 import { JournalRecovery } from './journal-recovery.ts';
 import { type JobReport, type LaneReport, OwnedShard } from './owned-shard.ts';
@@ -135,6 +136,13 @@ export class ShardWorker {
     return this.#owned;
   }
 
+  /** Failure that a long transaction is retrying. undefined if there is none. */
+  get trouble(): string | undefined {
+    const { runningSinceMs = Infinity } = this.#queue;
+    const isLong = this.#context.clock.monotonic() - runningSinceMs >= LONG_MS;
+    return isLong ? this.#producer.trouble : undefined;
+  }
+
   report(): WorkerReport {
     if (this.#owned === undefined) {
       // The lag of a shard is unknown until the shard has been claimed. After a loss, the next owner reports it.
@@ -208,7 +216,7 @@ export class ShardWorker {
     this.#owned.acknowledge();
     const { progressIntervalMs, ownershipCheckIntervalMs } = options;
     if (nowMs - this.#owned.lastProgressMs >= progressIntervalMs) this.#owned.commitProgress();
-    if (!this.#queue.isRunning && nowMs - this.#queue.lastCommitMs >= ownershipCheckIntervalMs)
+    if (this.#queue.runningSinceMs === undefined && nowMs - this.#queue.lastCommitMs >= ownershipCheckIntervalMs)
       this.#confirmOwnership();
   }
 
@@ -235,15 +243,9 @@ export class ShardWorker {
     this.#over = true;
     const { clock, ledger, metrics, options } = this.#context;
     this.#cancelTick?.();
-    let reason = error;
     let places: readonly SourceCoordinate[] = [];
     if (this.#owned === undefined) {
       metrics.count('claims_total', { pipeline: options.name, outcome: 'failed' });
-      // Another claim would fail because of the same missing permission.
-      if (error instanceof TransactionError && error.failure === 'rejected') {
-        const message = `Kafka does not allow this connector to write: ${error.message}`;
-        reason = new RefusedError(message, { cause: error });
-      }
     } else {
       const { intake, shard, unsettled } = this.#owned;
       const { inFlight, state } = shard;
@@ -265,6 +267,6 @@ export class ShardWorker {
     const closed = this.#queue.close();
     const producerClosed = closed.then(() => this.#producer.close());
     this.#drained = Promise.all([producerClosed, ...this.#running]).then(cancel);
-    this.#onOver(reason, places);
+    this.#onOver(error, places);
   }
 }

@@ -139,11 +139,14 @@ export class Fleet {
     return `${client}-${hostname()}-${port}`;
   }
 
+  /** Client ids of the replica's connections. */
+  clientsOf(replica: Replica): string[] {
+    return [(this.#slotOf.get(replica) as Slot).client, this.memberOf(replica)];
+  }
+
   /** True if a connection with this client id is the replica's. */
   isOf(replica: Replica, clientId: string | undefined): boolean {
-    return (
-      clientId === (this.#slotOf.get(replica) as Slot).client || clientId === this.memberOf(replica)
-    );
+    return clientId !== undefined && this.clientsOf(replica).includes(clientId);
   }
 
   byClient(clientId: string): Replica | undefined {

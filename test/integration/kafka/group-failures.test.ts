@@ -1,17 +1,22 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
+import type { RecordPiece } from '../../../src/core/ports/kafka.ts';
 import type { GroupOptions } from '../../../src/kafka/index.ts';
 import { TcpProxy } from '../../chaos/harness/faults/proxy.ts';
 import { type RealWorld, realWorld } from '../../conformance/kafka-real.ts';
 import { numbered, RecordingListener, readSourceFrom } from '../../conformance/kafka-world.ts';
+import { alterClientQuotas } from '../../support/kafka/client-quotas.ts';
 import { exclusiveKafka, TestKafka } from '../../support/kafka/kafka.ts';
 import { damagedSegmentSuite } from './damaged-segment.suite.ts';
 
 // Uses its own broker, because the tests freeze and kill it.
 const [seed, known] = [await TcpProxy.listen('kafka'), await TcpProxy.listen('kafka')];
 after(() => Promise.all([seed.close(), known.close()]));
-const kafka = await exclusiveKafka({ proxyPorts: [known.port] });
+const kafka = await exclusiveKafka({
+  proxyPorts: [known.port],
+  properties: { 'quota.window.num': '6' },
+});
 damagedSegmentSuite(kafka);
 
 async function joined(
@@ -134,6 +139,35 @@ describe('a member of the group', () => {
       await kafka.cluster.kill(0, 'SIGCONT');
     }
     await world.until('the member has joined again', () => listener.assignments.length >= 2);
+  });
+
+  it('remains a member and reads again while a quota throttles its fetches for longer than the session', async () => {
+    const world = await newWorld();
+    const { group, listener } = await joined(world, undefined, { sessionTimeoutMs: 2_500 });
+    const [broker = ''] = kafka.brokers;
+    const quota = (rate: number | undefined) =>
+      alterClientQuotas(broker, [world.topics.group], { consumer_byte_rate: rate });
+    await quota(20_000);
+    try {
+      // Together more than the quota allows in its window of five seconds.
+      for (const [read, size] of [90_000, 90_000].entries()) {
+        await kafka.write(world.topics.source, [{ partition: 0, value: 'x'.repeat(size) }]);
+        await world.until('it is read', () => listener.records('source', 0).length > read);
+      }
+      let again = 0;
+      const signal = AbortSignal.timeout(60_000);
+      const count = ({ records }: RecordPiece) => {
+        again += records.length;
+      };
+      await world.sourceReader().read({ partition: 0, from: 0, to: 0 }, count, signal);
+      assert.equal(again, 1);
+    } finally {
+      await quota(undefined);
+    }
+    const line = world.logger.lines.find(({ message }) => /throttles this client/.test(message));
+    assert.ok(Number(line?.fields.throttledMs) > 2_500, JSON.stringify(line?.fields));
+    assert.deepEqual([listener.losses, listener.assignments.length], [[], 1]);
+    assert.ok(performance.now() - group.lastHeardMs() < 2_500);
   });
 
   it('stops within two seconds while the broker is frozen, and leaves no timer or connection', async () => {

@@ -16,6 +16,7 @@ const assigner = (history?: History) =>
     history: () => history,
     memberIds: new Set(),
     attached: () => undefined,
+    beaten: () => undefined,
     fetched: () => undefined,
   });
 

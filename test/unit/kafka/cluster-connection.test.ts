@@ -32,7 +32,7 @@ describe('a request to the cluster', () => {
       return 'answer';
     });
     assert.equal(answer, 'answer');
-    assert.deepEqual(failures, [undefined, 'failure 1', 'failure 2']);
+    assert.deepEqual(failures, [undefined, 'cannot try: failure 1', 'cannot try: failure 2']);
     assert.equal(one.lastFailure, undefined);
     assert.deepEqual(calls, ['refresh', 'refresh']);
     await one.close();

@@ -31,6 +31,7 @@ import {
   serviceReset,
   serviceSilence,
 } from './nemeses/network.ts';
+import { quotas } from './nemeses/quotas.ts';
 import { clockStep, kill, killAll, rollingRestart, scale, zombie } from './nemeses/replicas.ts';
 import { serviceDown } from './nemeses/service.ts';
 import type { Nemesis, Strike } from './nemesis.ts';
@@ -66,6 +67,7 @@ export const NEMESES: Readonly<Record<string, readonly [Nemesis, dueMs?: number]
   'Kafka connections reset': [kafkaReset],
   'replica cut off from Kafka': [cutOff],
   'half-open connections to Kafka': [halfOpen, DUE_MS + 2 * REQUEST_MS],
+  'client quotas': [quotas, DUE_MS + 30_000],
   'late EndTxn': [lateCommit('EndTxn')],
   'late TxnOffsetCommit': [lateCommit('TxnOffsetCommit')],
   'late AddOffsetsToTxn': [lateCommit('AddOffsetsToTxn')],

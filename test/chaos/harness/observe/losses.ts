@@ -2,8 +2,8 @@
 import type { LogLine } from '../../../support/stack/stack.ts';
 
 /** Messages in the connector's log. */
-const LOST_SHARD = 'lost the shard; claiming it again once the group responds';
-const LOST_GROUP = 'lost the group: joining again';
+export const LOST_SHARD = 'lost the shard; claiming it again once the group responds';
+export const LOST_GROUP = 'lost the group: joining again';
 const INTERNAL = 'internal error of the connector: please report it';
 
 /** Errors that indicate a defect of the connector, as `describe` writes them. Neither Kafka nor the service can cause them. */

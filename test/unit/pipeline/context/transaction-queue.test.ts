@@ -79,7 +79,7 @@ for (const failure of ['fenced', 'unknown', 'too_large', 'rejected', 'aborted'] 
     a.catch(() => undefined);
     b.catch(() => undefined);
     await turn();
-    assert.deepEqual([queue.isRunning, ...health.transactions], [true, 'p/shard-0']);
+    assert.deepEqual([queue.runningSinceMs, ...health.transactions], [0, 'p/shard-0']);
     pending[0]?.fail(error);
     await assert.rejects(a, error);
     await assert.rejects(b, error);
@@ -90,7 +90,7 @@ for (const failure of ['fenced', 'unknown', 'too_large', 'rejected', 'aborted'] 
     assert.deepEqual(keys(), ['a']);
     assert.deepEqual(failures, [error]);
     assert.equal(metrics.counter('transactions_total', { outcome: failure }), 1);
-    assert.deepEqual([queue.isRunning, ...health.transactions], [false]);
+    assert.deepEqual([queue.runningSinceMs, ...health.transactions], [undefined]);
   });
 }
 

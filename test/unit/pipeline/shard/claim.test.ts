@@ -293,6 +293,29 @@ test('a recreated source topic is refused although its offsets would fit', async
   assert.equal(world.decisions().length, 10);
 });
 
+test('a journal that is created again under its owner is refused, although the owner has written to it', async () => {
+  const world = new World({ partitions: 1, service: { review: () => ({ afterMs: 'never' }) } });
+  for (let n = 0; n < 3; n++) world.event(0);
+  const instance = world.start();
+  await world.clock.advance(MINUTE);
+  assert.equal(instance.gauge('items_in_flight'), 3);
+  const { cluster } = world.kafka;
+  const settings = cluster.describe(TOPICS.journal)?.settings ?? [];
+  cluster.deleteTopic(TOPICS.journal);
+  cluster.createTopic(TOPICS.journal, 1, { settings });
+  for (let n = 0; n < 3; n++) world.event(0);
+  await world.clock.advance(2 * MINUTE);
+  assert.match(instance.logger.text(), /the journal has lost records after offset 0/);
+  assert.match(instance.refused?.message ?? '', /the journal topic .* has lost their records/);
+  instance.process.kill();
+  const next = world.start();
+  await world.clock.advance(MINUTE);
+  assert.match(
+    String(next.refused?.message ?? next.startFailure),
+    /the journal topic .* has lost their records/,
+  );
+});
+
 test('records that retention removed while no replica ran count as lost, except for records in jobs', async () => {
   const world = new World({
     partitions: 1,

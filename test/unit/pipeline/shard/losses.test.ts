@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FetchedBatch } from '../../../../src/core/ports/kafka.ts';
 import { Losses } from '../../../../src/pipeline/shard/losses.ts';
+import type { ShardWorker } from '../../../../src/pipeline/shard/worker.ts';
 import { fetchedThrough } from '../../../support/engine/changed.ts';
 import { type Instance, World } from '../../../support/engine/world.ts';
 
@@ -105,6 +106,18 @@ test('losses are forgotten after the position was passed, two minutes of ownersh
   assert.equal(losses.text, undefined);
   for (let n = 0; n < 3; n++) losses.lost([], new Error('no broker'));
   assert.match(losses.text ?? '', /^cannot be claimed \(3 times\): Error: no broker/);
+});
+
+test('the time as owner starts again if the shard is lost and claimed again between two reports', () => {
+  const losses = new Losses();
+  const state = { partitions: new Map() };
+  const owned = { unsettled: 0, intake: { lag: 0 }, shard: { state } };
+  const owner = { owned } as object as ShardWorker;
+  for (let nowMs = 0; nowMs <= 60_000; nowMs += 5_000) {
+    losses.look(owner, nowMs);
+    losses.lost([{ partition: 0, offset: 9 }], new Error('no topic'));
+  }
+  assert.match(losses.text ?? '', /at partition 0, offset 9 \(13 times\)/);
 });
 
 test('a shard that fails repeatedly because of Kafka is claimed as often as before', async () => {
