@@ -236,7 +236,7 @@ function tokenFindings(options: Options, invalid: ReadonlySet<string>): Finding[
   const report = (name: string, message: string) => ({ path: at(name).path, message });
   if (login === undefined)
     return TOKEN_LOGINS.slice(0, 1).map((name) =>
-      report(name, `required with ${mechanism} oauthbearer, or clientAssertion or token`),
+      report(name, `${mechanism} oauthbearer requires clientSecret, clientAssertion or token`),
     );
   const isFile = login.endsWith('.token');
   return [

@@ -118,7 +118,7 @@ describe('kafka.tls and kafka.sasl', () => {
     [
       'tokens without an endpoint and credentials',
       `tls: {enabled: true}, sasl: {mechanism: oauthbearer}`,
-      [/oauth\.clientSecret: required with .* oauthbearer, or clientAssertion or token$/],
+      [/oauth\.clientSecret: .* oauthbearer requires clientSecret, clientAssertion or token$/],
     ],
     [
       'a client assertion without an endpoint',
