@@ -6,9 +6,9 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
-import { homedir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { jarCache } from '../kafka/jars.ts';
 import { keepDirectory } from '../process/kept.ts';
 import { execute } from './execute.ts';
 
@@ -58,7 +58,7 @@ export interface Tools {
 export async function ensureTools(
   report: (line: string) => void = () => undefined,
 ): Promise<Tools> {
-  const directory = cacheDirectory();
+  const directory = await cacheDirectory();
   if (!existsSync(directory)) await make(directory, report);
   const bin = path.join(directory, 'bin');
   return {
@@ -71,16 +71,11 @@ export async function ensureTools(
   };
 }
 
-function cacheDirectory(): string {
-  const home = process.env.XDG_CACHE_HOME;
-  const base = home === undefined || home === '' ? path.join(homedir(), '.cache') : home;
+async function cacheDirectory(): Promise<string> {
   const hash = createHash('sha256');
   for (const source of SOURCES) hash.update(readFileSync(path.join(HERE, source)));
-  return path.join(
-    base,
-    'content-review-connector',
-    `chart-tools-${hash.digest('hex').slice(0, 12)}`,
-  );
+  const name = `chart-tools-${hash.digest('hex').slice(0, 12)}`;
+  return path.join(path.dirname(await jarCache()), name);
 }
 
 async function make(directory: string, report: (line: string) => void): Promise<void> {
@@ -124,23 +119,9 @@ async function compile(bin: string): Promise<void> {
 }
 
 async function wheels(target: string): Promise<void> {
-  const flags = [
-    '--quiet',
-    '--disable-pip-version-check',
-    '--no-deps',
-    '--only-binary',
-    ':all:',
-    '--target',
-    target,
-  ];
-  await execute('python3', [
-    '-m',
-    'pip',
-    'install',
-    ...flags,
-    '--requirement',
-    path.join(HERE, 'requirements.txt'),
-  ]);
+  const flags = ['--quiet', '--disable-pip-version-check', '--no-deps', '--only-binary=:all:'];
+  const from = `--requirement=${path.join(HERE, 'requirements.txt')}`;
+  await execute('python3', ['-m', 'pip', 'install', ...flags, `--target=${target}`, from]);
 }
 
 async function schemas(target: string): Promise<void> {

@@ -1,5 +1,4 @@
 /** Finds Java and Maven, and starts programs from Kafka's jars. */
-import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
 import { execute } from '../helm/execute.ts';
 
@@ -37,18 +36,8 @@ export async function findJava(): Promise<
 
 /** Finds `mvn` on the PATH. Does not run it, which would take almost a second. */
 export async function findMaven(): Promise<{ readonly mvn: string } | Missing> {
-  for (const directory of (process.env.PATH ?? '').split(path.delimiter)) {
-    if (directory === '') continue;
-    const mvn = path.join(directory, 'mvn');
-    if (
-      await access(mvn, constants.X_OK).then(
-        () => true,
-        () => false,
-      )
-    )
-      return { mvn };
-  }
-  return { missing: 'mvn was not found' };
+  const found = await execute('sh', ['-c', 'command -v mvn']).catch(() => undefined);
+  return found === undefined ? { missing: 'mvn was not found' } : { mvn: found.stdout.trim() };
 }
 
 export interface JavaProgram {
