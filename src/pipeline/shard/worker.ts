@@ -216,7 +216,10 @@ export class ShardWorker {
     this.#owned.acknowledge();
     const { progressIntervalMs, ownershipCheckIntervalMs } = options;
     if (nowMs - this.#owned.lastProgressMs >= progressIntervalMs) this.#owned.commitProgress();
-    if (this.#queue.runningSinceMs === undefined && nowMs - this.#queue.lastCommitMs >= ownershipCheckIntervalMs)
+    if (
+      this.#queue.runningSinceMs === undefined &&
+      nowMs - this.#queue.lastCommitMs >= ownershipCheckIntervalMs
+    )
       this.#confirmOwnership();
   }
 
