@@ -88,10 +88,9 @@ const PROJECTED = Buffer.from('projected-token').toString('base64');
 const EXPIRES = new Date(Date.now() + 600_000).toISOString();
 const ROLE = `<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>${SESSION.id}</AccessKeyId><SecretAccessKey>${SESSION.secret}</SecretAccessKey><SessionToken>${SESSION.token}</SessionToken><Expiration>${EXPIRES}</Expiration></Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>`;
 const DENIED = `<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>${PROJECTED}</Message></Error></ErrorResponse>`;
-const ROLE_ARN = 'arn:aws:iam::123456789012:role/connector';
 const roleOf = (url: string, token: string) => ({
   AWS_ENDPOINT_URL_STS: url,
-  AWS_ROLE_ARN: ROLE_ARN,
+  AWS_ROLE_ARN: 'arn:aws:iam::123456789012:role/connector',
   AWS_WEB_IDENTITY_TOKEN_FILE: tokenFile(token),
 });
 
@@ -115,7 +114,7 @@ describe('a token for MSK', () => {
     assert.ok(lifetimeMs <= 600_000, 'the token ends with its credentials');
     await request(environment);
     const [first, second] = requests.map(({ form }) => form);
-    assert.equal(first?.get('RoleArn'), ROLE_ARN);
+    assert.equal(first?.get('RoleArn'), environment.AWS_ROLE_ARN);
     // Brokers reject the renewal of a session under a different name.
     assert.equal(first?.get('RoleSessionName'), second?.get('RoleSessionName'));
   });
