@@ -5,7 +5,7 @@
 #
 # The default is every version with a manifest in dev/kafka/jars. Exit code 1 if any run fails.
 set -uo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit
 logs=$(mktemp -d)
 status=0
 

@@ -100,7 +100,7 @@ export interface GroupListener {
   /** Starts a new generation. Every partition of both streams is paused, and has no position until its first seek. */
   joined(assignment: Assignment): void;
   fetched(batch: FetchedBatch): void;
-  /** Reports that the membership has ended. Nothing is assigned until the next `joined`. */
+  /** Reports that the membership has ended, or cannot be restored. Nothing is assigned until the next `joined`. */
   left(reason: string): void;
 }
 
