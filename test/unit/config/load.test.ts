@@ -139,7 +139,7 @@ htpp: {}
     assert.deepEqual(
       problems.map(({ path, message, line }) => [line, path, message]),
       [
-        [2, 'kafka.broker', 'unknown option; known in kafka: brokers, clientId, tls, sasl'],
+        [2, 'kafka.broker', 'unknown option; known in kafka: brokers, clientId, rack, tls, sasl'],
         [
           2,
           'kafka.brokers',
@@ -188,7 +188,7 @@ htpp: {}
         [
           9,
           'htpp',
-          'unknown option; known at the top level: kafka, service, services, schemaRegistry, pipelines, http, memory, log, shutdown',
+          'unknown option; known at the top level: kafka, service, services, schemaRegistry, pipelines, http, metrics, memory, log, shutdown',
         ],
       ],
     );

@@ -79,7 +79,10 @@ for (const failure of ['fenced', 'unknown', 'too_large', 'rejected', 'aborted'] 
     a.catch(() => undefined);
     b.catch(() => undefined);
     await turn();
-    assert.deepEqual([queue.runningSinceMs, ...health.transactions], [0, 'p/shard-0']);
+    assert.deepEqual(
+      [queue.runningSinceMs, ...health.transactions],
+      [queue.lastCommitMs, 'p/shard-0'],
+    );
     pending[0]?.fail(error);
     await assert.rejects(a, error);
     await assert.rejects(b, error);
