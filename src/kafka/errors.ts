@@ -14,7 +14,7 @@ export interface RequestedAccess {
   /** Operation on the group: READ, DESCRIBE. */
   readonly groupOperation?: string | undefined;
   /** Journal topic, which must not be replaced by an empty topic. */
-  readonly journal?: string;
+  readonly journal?: string | undefined;
   /** Prefix of the transactional ids. */
   readonly transactionalIds?: string | undefined;
   /** Principal of this client at the brokers: `User:…`. */

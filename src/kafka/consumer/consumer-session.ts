@@ -121,7 +121,8 @@ export class ConsumerSession {
 
   /** Connects, subscribes and starts. The first join follows later. Rejects if brokers or topics cannot be reached. */
   async open(): Promise<void> {
-    const { sourceTopic, journalTopic } = this.#options;
+    const { sourceTopic, journalTopic, protocol } = this.#options;
+    const journal = protocol === undefined ? journalTopic : undefined;
     await this.#consumer.connect();
     if (this.#options.memberName !== undefined && this.history === undefined) {
       const cluster = this.#cluster as KafkaCluster;
@@ -134,7 +135,7 @@ export class ConsumerSession {
         await this.#consumer.subscribe({ topics: [topic], fromBeginning: true });
       } catch (error) {
         throw new Error(
-          `cannot read topic ${topic}: ${explain(error, { ...this.#access, topic, journal: journalTopic })}`,
+          `cannot read topic ${topic}: ${explain(error, { ...this.#access, topic, journal })}`,
           { cause: error },
         );
       }

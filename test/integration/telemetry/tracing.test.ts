@@ -125,7 +125,11 @@ test('each decision has the trace headers of its event; spans and the last metri
     'content-review-connector',
     'deployment.environment.name',
   ];
-  for (const text of [...attributes, 'content_review_decisions_total', 'content_review_loops'])
+  for (const text of [
+    ...attributes,
+    'content_review_decisions_total',
+    'content_review_transactions_stuck',
+  ])
     assert.ok(collector.metrics.at(-1)?.includes(text), text);
   const batch = collector.spans.find(({ spanId: id }) => id === settled.span_id);
   assert.ok(batch !== undefined, 'the span in the log line exists');

@@ -181,7 +181,7 @@ test('delivers the records again after a rejection of process, also if a reader 
   );
   await assert.rejects(
     start({ decisions: 'no-such-topic', process: () => undefined }),
-    /no-such-topic.*create the topic/,
+    /create topic no-such-topic, or correct its name/,
   );
 });
 
