@@ -13,6 +13,8 @@ import type { ReloadView } from '../telemetry/console/causes.ts';
 
 /** Interval of the checks for a changed file. Follows symbolic links, as Kubernetes mounts require. */
 const POLL_MS = 2_000;
+/** Minimum interval of reloads on request. */
+const REQUESTS_MS = 1_000;
 /** Interval of the attempts to load an invalid file. Parsing one of the maximum size takes a second. */
 const RETRY_MS = 10_000;
 /** Maximum length of a text in the log and in the console. */
@@ -24,6 +26,8 @@ export class ConfigReload {
   #running: Config;
   /** Text of the newest valid file. */
   #text: string | undefined;
+  /** Text of the last read, valid or not. */
+  #seen: string | undefined;
   #isRequested = false;
   #wake = new AbortController();
   /** State for the console. */
@@ -51,17 +55,25 @@ export class ConfigReload {
       const isRequested = this.#isRequested;
       this.#isRequested = false;
       this.#wake = new AbortController();
-      await this.#reload(logger, apply, isRequested);
-      const waitMs = this.view.problem === '' ? POLL_MS : RETRY_MS;
-      await systemClock.sleep(waitMs, AbortSignal.any([signal, this.#wake.signal])).catch(() => {});
+      const isChanging = await this.#reload(logger, apply, isRequested);
+      const waitMs = isChanging || this.view.problem === '' ? POLL_MS : RETRY_MS;
+      const woken = AbortSignal.any([signal, this.#wake.signal]);
+      await systemClock.sleep(REQUESTS_MS, signal).catch(() => {});
+      await systemClock.sleep(waitMs - REQUESTS_MS, woken).catch(() => {});
     }
   }
 
+  /** @returns true if the file may still be written, and must be read again before it is applied */
   async #reload(logger: Logger, apply: (config: Config) => void, isRequested: boolean) {
     const before = this.view;
     try {
+      // Opening a named pipe would wait for its writer.
+      if (!(await stat(this.#origin.file)).isFile()) throw new Error('the path is not a file');
       const text = await readText(this.#origin.file);
-      if (!isRequested && text === this.#text && before.problem === '') return;
+      const isChanging = !isRequested && text !== this.#seen;
+      this.#seen = text;
+      if (isChanging || (!isRequested && text === this.#text && before.problem === ''))
+        return isChanging;
       const changes = changesOf(this.#running, parseConfig(text, this.#env, this.#origin));
       const applied = shortened(changes.applied.map((one) => one.text).join(', '));
       const restart = shortened(changes.restart.join(', '));
@@ -81,6 +93,7 @@ export class ConfigReload {
         logger.error({ error: problem }, 'configuration rejected; the running one stays in effect');
       this.view = { ...before, problem, restart: '' };
     }
+    return false;
   }
 }
 

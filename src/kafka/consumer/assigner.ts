@@ -15,8 +15,7 @@ import type { KafkaCluster } from '../kafkajs/shapes.ts';
 export const PROTOCOL_NAME = 'content-review-shards';
 const PROTOCOL_VERSION = 0;
 
-interface AssignerOptions
-  extends Pick<AttachedAssigner, 'attached' | 'beaten' | 'fetched' | 'memberIds'> {
+interface AssignerOptions extends Pick<AttachedAssigner, 'attached' | 'fetched' | 'memberIds'> {
   readonly sourceTopic: string;
   readonly journalTopic: string;
   /** Name that all members of a group must share. Default: the connector's. */

@@ -97,7 +97,6 @@ export class ConsumerSession {
               this.#group = group;
             },
             fetched: (fetches) => this.#guard(() => this.#watch.fetched(fetches)),
-            beaten: (sentAtMs) => this.#guard(() => this.#events.heard(sentAtMs)),
           });
         },
       ],

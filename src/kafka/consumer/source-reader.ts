@@ -2,6 +2,7 @@
  * Reader of old source records, for retries and tools. It joins no consumer group and commits
  * nothing, so it needs no rights on a group.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { abortable, settledWithin } from '../../../packages/client/src/base/abortable.ts';
 import {
   type RecordPiece,
@@ -19,7 +20,7 @@ import {
 import type { ConnectOptions } from '../connect.ts';
 import { isTransient, protocolErrorOf } from '../errors.ts';
 import { OWN_TOPIC_LIMITS, PartitionFetch } from '../kafkajs/partition-fetch.ts';
-import { AVOIDED_MS, REPLICA_RESPONSE_MS } from '../kafkajs/replica-patches.ts';
+import { AVOIDED_MS, closeConnections, REPLICA_RESPONSE_MS } from '../kafkajs/replica-patches.ts';
 import type { KafkaBroker, KafkaCluster } from '../kafkajs/shapes.ts';
 import type { ReadLimits } from '../records/index.ts';
 
@@ -153,15 +154,18 @@ export class KafkaSourceReader implements SourceReader {
     if (nodeId >= 0) {
       const fetching = cluster.findBroker({ nodeId }).then((replica) => fetchFrom(replica, ''));
       const inTime = await settledWithin(fetching, MAX_WAIT_MS + REPLICA_RESPONSE_MS);
+      if (!inTime) closeConnections(cluster, nodeId, 'no response');
       const near = inTime ? await fetching.catch(() => undefined) : undefined;
       // Only records that exist are read, so a replica without them has failed or lags.
       if (near !== undefined && near.nextOffset > position) return near;
       this.#leadersUntilMs = performance.now() + AVOIDED_MS;
       fetch = await fetchFrom(leader, '');
     }
-    // If a quota throttles the fetch, the response has no partitions, and the next fetch waits.
-    if (fetch === undefined)
+    // If a quota throttles the fetch, the response has no partitions.
+    if (fetch === undefined) {
+      await sleep(MAX_WAIT_MS);
       return { nextOffset: position, highWatermark: 'unknown', pieces: async function* () {} };
+    }
     if (fetch.failure === undefined) return fetch;
     if (protocolErrorOf(fetch.failure) !== 'OFFSET_OUT_OF_RANGE') throw fetch.failure;
     const starts = await listOffsets(cluster, topic, [partition], EARLIEST, READ_COMMITTED);

@@ -38,6 +38,9 @@ interface JoiningGroup extends ConsumerGroup {
 /** Error code of the group protocol. */
 const REBALANCE_IN_PROGRESS = 27;
 
+/** Groups with a join in progress. */
+export const joining = new WeakSet<object>();
+
 export function patchJoins(): void {
   const { prototype } = internal<{ prototype: JoiningGroup }>('consumer/consumerGroup.js');
   const { createErrorFromCode } = internal<ProtocolErrors>('protocol/error.js');
@@ -46,12 +49,15 @@ export function patchJoins(): void {
   // 20: repeats a failed join before the next fetch.
   const outside = new WeakSet<JoiningGroup>();
   prototype.joinAndSync = async function () {
+    joining.add(this);
     try {
       await joinAndSync.call(this);
       outside.delete(this);
     } catch (error) {
       outside.add(this);
       throw error;
+    } finally {
+      joining.delete(this);
     }
   };
   prototype.fetch = async function (nodeId) {

@@ -7,7 +7,7 @@
 import { isClientClosed, protocolErrorOf } from '../errors.ts';
 import { patchConnections } from './connection-patches.ts';
 import { internal, loadKafkaJs, loadWithDate, replace } from './internals.ts';
-import { type MemberAssigner, patchJoins } from './join-patches.ts';
+import { joining, type MemberAssigner, patchJoins } from './join-patches.ts';
 import { nameLeaderless } from './leader-patches.ts';
 import { PartitionFetch } from './partition-fetch.ts';
 import { fetchFromReplicas } from './replica-patches.ts';
@@ -105,8 +105,6 @@ export interface AttachedAssigner extends MemberAssigner {
   attached(group: ConsumerGroup): void;
   /** Receives the result of each fetch, including empty and failed partitions. */
   fetched(fetches: readonly PartitionFetch[]): void;
-  /** Called when the coordinator has accepted a heartbeat during a fetch. @param sentAtMs monotonic clock, ms */
-  beaten(sentAtMs: number): void;
 }
 interface AttachingGroup extends ConsumerGroup {
   readonly assigners: readonly Partial<AttachedAssigner>[];
@@ -114,6 +112,8 @@ interface AttachingGroup extends ConsumerGroup {
   readonly sessionTimeout: number;
   connect(): Promise<void>;
   fetch(nodeId: string): Promise<PartitionFetch[]>;
+  /** Sends a heartbeat if none was sent for `interval` ms. Concurrent calls share one. */
+  heartbeat(options: { readonly interval: number }): Promise<void>;
 }
 
 /**
@@ -145,20 +145,19 @@ const BEATS = 10;
  */
 async function whileBeating<T>(group: AttachingGroup, fetch: Promise<T>): Promise<T> {
   const left = Promise.withResolvers<never>();
+  const interval = group.sessionTimeout / BEATS;
   const beat = async () => {
-    const { groupId, memberId, generationId, coordinator } = group;
-    if (coordinator === null || memberId === null || generationId === null) return;
-    const sentAtMs = performance.now();
-    await coordinator.heartbeat({ groupId, memberId, groupGenerationId: generationId });
-    group.assigners[0]?.beaten?.(sentAtMs);
+    // The coordinator would answer a heartbeat after the join, for the generation before it.
+    if (joining.has(group)) return;
+    const { generationId } = group;
+    await group.heartbeat({ interval }).catch((error: unknown) => {
+      const isOutside = isRebalancing(error) || protocolErrorOf(error) === 'UNKNOWN_MEMBER_ID';
+      // After any other error, the fetch itself fails, or the next heartbeat succeeds.
+      if (isOutside && !joining.has(group) && group.generationId === generationId)
+        left.reject(error);
+    });
   };
-  // After any other error, the fetch itself fails, or the next heartbeat succeeds.
-  const isOutside = (error: unknown) =>
-    isRebalancing(error) || protocolErrorOf(error) === 'UNKNOWN_MEMBER_ID';
-  const timer = setInterval(
-    () => beat().catch((error: unknown) => isOutside(error) && left.reject(error)),
-    group.sessionTimeout / BEATS,
-  );
+  const timer = setInterval(() => void beat(), interval);
   try {
     return await Promise.race([fetch, left.promise]);
   } finally {

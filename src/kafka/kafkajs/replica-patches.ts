@@ -35,6 +35,19 @@ interface Choice {
   readonly end: number;
 }
 
+/**
+ * Closes the connections to a broker that does not respond. Otherwise a request for metadata could
+ * wait for the broker, and all fetches for the metadata.
+ */
+export function closeConnections(
+  { brokerPool }: KafkaCluster,
+  nodeId: string | number,
+  why: string,
+): void {
+  for (const { socket } of brokerPool.brokers[nodeId]?.connectionPool.pool ?? [])
+    socket?.destroy(new Error(why));
+}
+
 export function fetchFromReplicas(): void {
   const { prototype } = internal<{ prototype: FetchingGroup }>('consumer/consumerGroup.js');
   const { fetch } = prototype;
@@ -88,17 +101,19 @@ export function fetchFromReplicas(): void {
       isOver = true;
       const why = `no response for ${REPLICA_RESPONSE_MS} ms`;
       avoid(node, why);
-      // Otherwise a request for metadata could wait for the broker, and all fetches for the metadata.
-      const { connectionPool } = this.cluster.brokerPool.brokers[nodeId] ?? {};
-      for (const { socket } of connectionPool?.pool ?? []) socket?.destroy(new Error(why));
+      closeConnections(this.cluster, nodeId, why);
       return [];
     }
     return (await fetching).filter((fetched) => {
       const { topic, partition, failure, nextOffset, endOffset, preferredReplica } = fetched;
       const key = `${topic}/${partition}`;
-      if (preferredReplica >= 0) choose(key, preferredReplica, NAMED_MS, endOffset);
+      const { nodeId: near, untilMs = 0, end = 0 } = choices.get(key) ?? {};
+      const isAvoiding = near === undefined && performance.now() < untilMs;
+      // A leader that names itself would be asked without end.
+      if (preferredReplica === node) choose(key, undefined, AVOIDED_MS);
+      else if (preferredReplica >= 0 && !isAvoiding)
+        choose(key, preferredReplica, NAMED_MS, endOffset);
       if (!followed.has(key)) return true;
-      const { untilMs = 0, end = 0 } = choices.get(key) ?? {};
       if (failure !== undefined) avoid(node, failure.message);
       else if (
         fetched.isEmpty() &&

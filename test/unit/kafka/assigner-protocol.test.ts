@@ -16,7 +16,6 @@ const assigner = (history?: History) =>
     history: () => history,
     memberIds: new Set(),
     attached: () => undefined,
-    beaten: () => undefined,
     fetched: () => undefined,
   });
 

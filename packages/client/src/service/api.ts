@@ -12,6 +12,8 @@ import { apiProblem, type ServiceAttempt, serviceError } from './error-classific
 import type { CallOptions, ServiceContext } from './options.ts';
 import { errorText, exchange, isSuccess, withRetry } from './request.ts';
 
+/** Maximum nesting of a response. Metadata of content events has at most 64 levels. */
+const MAX_LEVELS = 100;
 /**
  * Failure reasons that show whether a create had an effect: a response of the service itself, or a
  * proxy that did not forward the request. If a gateway lost the response, the effect is unknown.
@@ -173,7 +175,7 @@ function systemErrorCode(error: unknown): string {
 
 /** @throws ProtocolViolation */
 function parsed<T>(text: string, read: AnswerReader<T>): T {
-  const json = tryParseJson(text);
+  const json = tryParseJson(text, MAX_LEVELS);
   if (json === undefined) {
     const hasMark = text.startsWith('\ufeff');
     throw new ProtocolViolation(

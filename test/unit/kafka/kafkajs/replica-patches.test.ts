@@ -26,6 +26,7 @@ function group(t: TestContext, rackId: string) {
     offline: [] as number[],
     nodes: [LEADER, NEAR],
     leaderEnd: '7',
+    named: NEAR,
     reported: [] as object[],
   };
   t.mock.method(performance, 'now', () => world.nowMs);
@@ -35,7 +36,7 @@ function group(t: TestContext, rackId: string) {
     const data = {
       partition: 0,
       highWatermark: node === LEADER ? world.leaderEnd : '7',
-      preferredReadReplica: node === LEADER && rack !== '' ? NEAR : -1,
+      preferredReadReplica: node === LEADER && rack !== '' ? world.named : -1,
       messages: Buffer.alloc(0),
       ...(node === NEAR ? await world.fault() : {}),
     };
@@ -110,6 +111,13 @@ describe('23: a group with a rack', () => {
     await round();
     world.nowMs += 1;
     assert.deepEqual(await round(), ['replica']);
+    assert.deepEqual(await round(), ['leader without rack']);
+  });
+
+  it('reads from the leader without the rack if the leader names itself', async (t) => {
+    const { world, round } = group(t, 'zone-2');
+    world.named = LEADER;
+    assert.deepEqual(await round(), ['leader']);
     assert.deepEqual(await round(), ['leader without rack']);
   });
 

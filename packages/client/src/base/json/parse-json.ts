@@ -9,7 +9,7 @@
 import { orUndefined } from '../result.ts';
 import { keepNumber, parseReviving, type Reviver } from './json-text.ts';
 import { setMember } from './json-values.ts';
-import { JsonScanner } from './scanner.ts';
+import { JsonScanner, MAX_LEVELS } from './scanner.ts';
 
 /** Maximum number of members and elements. Their objects need some tens of megabytes. */
 export const MAX_VALUES: number = 2 ** 18;
@@ -23,8 +23,12 @@ export function parseJson(text: string): unknown {
   return parse(text, false);
 }
 
-/** Parses a text like `parseJson`, but returns undefined instead of throwing. */
-export const tryParseJson = (text: string): unknown => orUndefined(() => parse(text, false));
+/**
+ * Parses a text like `parseJson`, but returns undefined instead of throwing.
+ * @param maxLevels maximum number of nested arrays and objects
+ */
+export const tryParseJson = (text: string, maxLevels = MAX_LEVELS): unknown =>
+  orUndefined(() => parse(text, false, maxLevels));
 
 /**
  * Parses like `parseJson`, but keeps the text (`JSON.rawJSON`) of numbers that JavaScript would
@@ -37,13 +41,14 @@ export function parseKeepingDigits(text: string): unknown {
 
 const scanner = new JsonScanner([[]]);
 
-function parse(text: string, keepsDigits: boolean): unknown {
-  const fault = scanner.scan(Buffer.from(text));
+function parse(text: string, keepsDigits: boolean, maxLevels = MAX_LEVELS): unknown {
+  const scanned = scanner.scan(Buffer.from(text));
+  const [{ values = 0, levels = 0 } = {}] = scanner.values;
+  const fault = scanned ?? (levels > maxLevels ? 'depth' : undefined);
   if (fault !== undefined)
     throw new SyntaxError(
       fault === 'depth' ? 'the JSON is nested too deeply' : 'the text is not valid JSON',
     );
-  const [{ values = 0 } = {}] = scanner.values;
   if (values > MAX_VALUES) throw new SyntaxError('the JSON has too many values');
   const keeps = keepsDigits && scanner.hasOddNumbers;
   if (scanner.hasEscapedNames) return parseScanned(text, keeps);

@@ -171,6 +171,10 @@ test('an invalid response counts as a failed request, and the error names the pr
     ['\ufeff{}', /responded with 200, but the body begins with a byte order mark/],
     ['[]', /responded with 200, but the body is not a JSON object;/],
     [
+      `{"decision_status":"SUCCESS","metadata":{"a":${'['.repeat(100)}${']'.repeat(100)}}}`,
+      /exceeds the limits of depth/,
+    ],
+    [
       `{"decision_status":"SUCCESS","metadata":{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}}`,
       /exceeds the limits of depth/,
     ],
