@@ -1,4 +1,5 @@
 /** Faults of logins whose sessions end (KIP-368). */
+import { eventually } from '../../../../support/eventually.ts';
 import type { World } from '../../world.ts';
 import type { Nemesis } from '../nemesis.ts';
 
@@ -8,9 +9,21 @@ const OUTAGE = 2 / 3;
 /** These faults run only if there are logins. */
 const loginsOf = ({ logins }: World) => logins as NonNullable<World['logins']>;
 
+/** Returns true once all replicas have joined the newest generation of each group. */
+function isJoined({ fleet, pipelines }: World): boolean {
+  const joins = fleet.logged('joined the group');
+  return pipelines.every(({ pipeline: { name } }) => {
+    const own = joins.flatMap(({ pipeline, generation }) =>
+      pipeline === name ? [Number(generation)] : [],
+    );
+    return own.filter((one) => one === Math.max(...own)).length === fleet.running.length;
+  });
+}
+
 /** Waits until every session has ended once. Fails if a member had to join its group again. */
 export const sessionsEnd: Nemesis = async (world) => {
   const { tokens, sessionMs } = loginsOf(world);
+  await eventually('every replica is in its groups', () => isJoined(world));
   const joins = () => world.fleet.logged('joined the group').length;
   const [joined, requested] = [joins(), tokens.requests.length];
   await world.sleep(sessionMs);
