@@ -1,7 +1,7 @@
 /** Commands for individual objects of the service: `batch`, `import` and `decision`. */
 import { type Command, Option } from 'commander';
 import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
-import type { ServiceFlags } from '../service/session.ts';
+import type { Flags } from '../service-context.ts';
 import { configOption, duration } from '../tool-options.ts';
 
 /** Id that the examples in the help have. */
@@ -9,8 +9,9 @@ const ID = '1f750778-d5d8-4292-8579-7e6fe8cf1608';
 
 /** Loads the modules late, because other commands need neither the client nor its parsers. */
 const loaded = async () => ({
-  ...(await import('../service/commands.ts')),
-  ...(await import('../service/resources.ts')),
+  ...(await import('../../../packages/client/src/commands/commands.ts')),
+  ...(await import('../../../packages/client/src/commands/resources.ts')),
+  ...(await import('../service-context.ts')),
 });
 
 export function resourceCommands(program: Command, io: Io): void {
@@ -26,9 +27,9 @@ export function resourceCommands(program: Command, io: Io): void {
       )
       .argument('<file>', 'CSV file in UTF-8')
       .requiredOption('-t, --type <type>', 'content type, as defined at the service')
-      .action(async (file: string, flags: ServiceFlags) => {
-        const { submit, BATCH } = await loaded();
-        await submit(io, BATCH, file, flags);
+      .action(async (file: string, flags: Flags) => {
+        const { submit, contextOf, BATCH } = await loaded();
+        await submit(contextOf(io, flags), BATCH, file);
       }),
     'batch submit posts.csv --type post --wait -c service.yaml',
   );
@@ -38,7 +39,10 @@ export function resourceCommands(program: Command, io: Io): void {
       .command('results')
       .description("write the service's result file to standard output")
       .argument('<id>', 'id of the batch')
-      .action(async (id: string, flags: ServiceFlags) => (await loaded()).results(io, id, flags)),
+      .action(async (id: string, flags: Flags) => {
+        const { results, contextOf } = await loaded();
+        await results(contextOf(io, flags), id);
+      }),
     `batch results ${ID} --wait -c service.yaml > results.csv`,
   );
 
@@ -53,9 +57,9 @@ export function resourceCommands(program: Command, io: Io): void {
         'Submits a JSON Lines file of objects with exactly the fields type (a string) and data (an object) as one import. Prints the id of the import, or its outcome with --wait.',
       )
       .argument('<file>', 'JSON Lines file in UTF-8')
-      .action(async (file: string, flags: ServiceFlags) => {
-        const { submit, IMPORT } = await loaded();
-        await submit(io, IMPORT, file, flags);
+      .action(async (file: string, flags: Flags) => {
+        const { submit, contextOf, IMPORT } = await loaded();
+        await submit(contextOf(io, flags), IMPORT, file);
       }),
     'import submit users.jsonl --wait -c service.yaml',
   );
@@ -71,9 +75,9 @@ function getCommand(group: Command, io: Io, name: 'BATCH' | 'IMPORT' | 'DECISION
     .command('get')
     .description(`print the state of one ${kind} as JSON (docs/cli.md)`)
     .argument('<id>', `id of the ${kind}`)
-    .action(async (id: string, flags: ServiceFlags) => {
+    .action(async (id: string, flags: Flags) => {
       const commands = await loaded();
-      await commands.get(io, commands[name], id, flags);
+      await commands.get(commands.contextOf(io, flags), commands[name], id);
     });
   serviceOptions(get, `${kind} get ${ID} --wait --timeout 1h -c service.yaml`);
 }

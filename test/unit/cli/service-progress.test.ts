@@ -4,6 +4,10 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { CommandProgress } from '../../../packages/client/src/cli/progress.ts';
+import { follow, writeFile } from '../../../packages/client/src/commands/commands.ts';
+import { BATCH } from '../../../packages/client/src/commands/resources.ts';
+import type { Session } from '../../../packages/client/src/commands/session.ts';
+import { submitFile } from '../../../packages/client/src/commands/submit.ts';
 import type {
   Batch,
   ContentReviewClient,
@@ -11,10 +15,6 @@ import type {
   StreamBody,
   WaitOptions,
 } from '../../../packages/client/src/index.ts';
-import { follow, writeFile } from '../../../src/cli/service/commands.ts';
-import { BATCH } from '../../../src/cli/service/resources.ts';
-import type { Session } from '../../../src/cli/service/session.ts';
-import { submitFile } from '../../../src/cli/service/submit.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 /**
@@ -38,7 +38,7 @@ function stage(t: TestContext, methods: object) {
   };
   const session: Session = {
     io,
-    flags: { config: '' },
+    flags: {},
     client: methods as ContentReviewClient,
     progress: new CommandProgress(io),
     signal: new AbortController().signal,

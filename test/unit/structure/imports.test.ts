@@ -24,6 +24,9 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'client/results': ['client/base', 'client/service', 'node:*'],
   client: ['client/base', 'client/http', 'client/service', 'node:*'],
   'client/cli': ['client/base', 'node:*'],
+  'client/commands': [
+    ...['client', 'client/base', 'client/cli', 'client/service/contract.ts', 'node:*'],
+  ],
   sandbox: [
     ...['client/base', 'client/service/contract.ts', 'csv-parse', 'csv-stringify', 'yaml'],
     ...['valibot', 'node:*'],
@@ -105,7 +108,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
       'app',
       'client',
       'client/cli',
-      'client/service/contract.ts',
+      'client/commands',
       'config',
       // Allowed only for the command `sandbox`, as a test below checks.
       'sandbox',

@@ -1,6 +1,6 @@
 /** Batches, imports and decisions: calls to the service, and the documents that the commands print. */
-import { EXIT, type ExitCode } from '../../../packages/client/src/cli/exit-codes.ts';
-import { counted, grouped, printableJson } from '../../../packages/client/src/cli/text.ts';
+import { EXIT, type ExitCode } from '../cli/exit-codes.ts';
+import { counted, grouped, printableJson } from '../cli/text.ts';
 import type {
   Batch,
   CallOptions,
@@ -8,8 +8,8 @@ import type {
   Decision,
   Import,
   WaitOptions,
-} from '../../../packages/client/src/index.ts';
-import { CONTENT_TYPES } from '../../../packages/client/src/service/contract.ts';
+} from '../index.ts';
+import { CONTENT_TYPES } from '../service/contract.ts';
 
 /** Final state of a resource: `outcome` in the JSON documents. */
 type ResourceOutcome = 'done' | 'failed' | 'partly_failed' | 'unfinished';

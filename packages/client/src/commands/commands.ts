@@ -1,10 +1,9 @@
-import { abortable } from '../../../packages/client/src/base/abortable.ts';
-import { systemClock } from '../../../packages/client/src/base/clock.ts';
-import { CommandFailed, EXIT, type ExitCode } from '../../../packages/client/src/cli/exit-codes.ts';
-import type { Io } from '../../../packages/client/src/cli/io.ts';
-import { standardOutput } from '../../../packages/client/src/cli/output.ts';
-import { bar, size } from '../../../packages/client/src/cli/progress.ts';
-import { ago, printable } from '../../../packages/client/src/cli/text.ts';
+import { abortable } from '../base/abortable.ts';
+import { systemClock } from '../base/clock.ts';
+import { CommandFailed, EXIT, type ExitCode } from '../cli/exit-codes.ts';
+import { standardOutput } from '../cli/output.ts';
+import { bar, size } from '../cli/progress.ts';
+import { ago, printable } from '../cli/text.ts';
 import {
   BATCH,
   documentOf,
@@ -13,19 +12,19 @@ import {
   type Resource,
   type ResourceView,
 } from './resources.ts';
-import { failureOf, runSession, type ServiceFlags, type Session } from './session.ts';
+import { type CommandContext, failureOf, runSession, type Session } from './session.ts';
 import { submitFile } from './submit.ts';
 
 /** Implements `batch submit` and `import submit`: submits a file once. With --wait, shows the outcome. */
 export async function submit(
-  io: Io,
+  context: CommandContext,
   resource: FileResource,
   file: string,
-  flags: ServiceFlags,
 ): Promise<void> {
+  const { io, flags } = context;
   if (flags.type?.trim() === '')
     throw new CommandFailed('--type must be the name of a content type');
-  await runSession(io, flags, async (session) => {
+  await runSession(context, async (session) => {
     const id = await submitFile(session, resource, file);
     if (flags.wait !== true) {
       io.out(`${printable(id)}\n`);
@@ -42,20 +41,15 @@ export async function submit(
 }
 
 /** Implements `batch get`, `import get` and `decision get`. */
-export async function get(
-  io: Io,
-  resource: Resource,
-  id: string,
-  flags: ServiceFlags,
-): Promise<void> {
-  await runSession(io, flags, async (session) =>
+export async function get(context: CommandContext, resource: Resource, id: string): Promise<void> {
+  await runSession(context, async (session) =>
     show(session, resource, await viewOf(session, resource, id)),
   );
 }
 
 /** Implements `batch results`: writes the service's result file to standard output. */
-export async function results(io: Io, id: string, flags: ServiceFlags): Promise<void> {
-  await runSession(io, flags, async (session) => {
+export async function results(context: CommandContext, id: string): Promise<void> {
+  await runSession(context, async (session) => {
     const batch = await viewOf(session, BATCH, id);
     const code = exitCodeOf(BATCH, batch);
     if (batch.downloadUrl === undefined)

@@ -1,10 +1,10 @@
 import { constants, createReadStream } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
-import { systemReason } from '../../../packages/client/src/base/shown-text.ts';
-import { CommandFailed } from '../../../packages/client/src/cli/exit-codes.ts';
-import { bar, size } from '../../../packages/client/src/cli/progress.ts';
-import { printable } from '../../../packages/client/src/cli/text.ts';
-import { ServiceError } from '../../../packages/client/src/index.ts';
+import { systemReason } from '../base/shown-text.ts';
+import { CommandFailed } from '../cli/exit-codes.ts';
+import { bar, size } from '../cli/progress.ts';
+import { printable } from '../cli/text.ts';
+import { ServiceError } from '../index.ts';
 import type { FileResource } from './resources.ts';
 import { failureOf, type Session } from './session.ts';
 
