@@ -28,7 +28,7 @@ COPY contracts ./contracts
 RUN npm run build && find dist -name '*.d.ts' -delete
 # The list of parts first: npm makes none of a tree that lacks packages of its lock file. TypeScript, which builds, is also an
 # optional peer of a dependency: --omit=dev alone would keep it. Links to the workspaces would lead nowhere in the image.
-# `prepack` corrects a bundled dependency's range, which the override contradicts: `npm sbom` rejects such a tree.
+# `prepack` corrects the range of a bundled dependency, which contradicts the override, because `npm sbom` rejects such a tree.
 RUN npm run --silent prepack && \
     npm sbom --omit=dev --omit=optional --sbom-format=cyclonedx --sbom-type=application > sbom.cdx.json && \
     npm prune --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund && \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the image of the connector with a container engine, and saves it with a pause image to $STATE/images.tar.
-# Runs in namespaces of rehearse.sh: the engine ends with this script, and its mounts vanish.
+# Runs in namespaces of rehearse.sh. The engine and its mounts end with this script.
 #
 # No image registry is needed. Images with the names of the Dockerfile's base images are assembled from Debian's packages
 # (DEBIAN_MIRROR may name a mirror) and from the project's own Node. They lack only files that the connector does not use.
@@ -19,10 +19,10 @@ RUNTIME=(base-files netbase tzdata media-types libc6 libssl3t64 zlib1g libzstd1 
 # Debian's client, because another one may lack the plugin for BuildKit.
 docker() { /usr/bin/docker "$@"; }
 
-# Default of a build argument in the Dockerfile.
+# Prints the default of a build argument in the Dockerfile.
 argument() { sed -n "s/^ARG $1=//p" "$REPOSITORY/Dockerfile"; }
 
-# Without a network of its own, because builds use that of the machine. The engine then leaves the packet filter alone.
+# Starts the engine without its own network, because builds use the network of the machine. Keeps the packet filter unchanged.
 start_engine() {
   mkdir -p "$DATA"
   background dockerd dockerd --host "$DOCKER_HOST" --data-root "$DATA/docker" --exec-root "$STATE/docker" \
@@ -30,7 +30,7 @@ start_engine() {
   until_succeeds docker version
 }
 
-# Directory of a minimal Debian. It keeps its packages in var/cache/apt/archives.
+# Creates the directory of a minimal Debian, with its packages in var/cache/apt/archives.
 make_debian() {
   local packages making=$DEBIAN.making
   [ ! -d "$DEBIAN" ] || return 0
@@ -42,7 +42,7 @@ make_debian() {
 
 # Imports a directory as an image.
 import() { # DIRECTORY NAME OPTION…
-  # The certificates of this machine, which may include a proxy's, replace Debian's.
+  # Replaces Debian's certificates by the ones of this machine, which may include the authority of a proxy.
   cp /etc/ssl/certs/ca-certificates.crt "$1/etc/ssl/certs/"
   tar -C "$1" -c . | docker import "${@:3}" - "$2"
 }

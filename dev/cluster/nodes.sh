@@ -16,7 +16,7 @@ make_certificates() {
 }
 
 start_control_plane() {
-  # The data is discarded, so it need not reach the disk.
+  # Without fsync, because the data is discarded at the end.
   background etcd etcd --data-dir etcd --unsafe-no-fsync
   background kube-apiserver kube-apiserver --etcd-servers http://127.0.0.1:2379 --authorization-mode RBAC \
     --bind-address 127.0.0.1 --advertise-address 10.88.0.1 --endpoint-reconciler-type none \
@@ -53,7 +53,7 @@ make_cgroup() { # NAME
     return
   fi
   mkdir /sys/fs/cgroup/{cpu,cpuacct,cpuset,memory,devices,freezer,blkio,pids,systemd}/"$1"
-  # These are not inherited, and without them the group cannot have processes.
+  # These settings are not inherited, and a group without them cannot have processes.
   for file in cpuset.cpus cpuset.mems; do
     cat "/sys/fs/cgroup/cpuset/$file" >"/sys/fs/cgroup/cpuset/$1/$file"
   done

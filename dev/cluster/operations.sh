@@ -20,7 +20,7 @@ make_network() {
   ip address add 10.88.0.1/16 dev rehearsal0
   ip link set rehearsal0 up
   sysctl --quiet --write net.ipv4.ip_forward=1
-  # Container runtimes and kubelets write to these, wherever their own directories are.
+  # Container runtimes and kubelets write to these directories, regardless of their configuration.
   mount -t tmpfs tmpfs /run
   mount -t tmpfs tmpfs /var/log
 }
@@ -34,13 +34,13 @@ start_services() {
   until_succeeds bash -c ': </dev/tcp/10.88.0.1/9092 && : </dev/tcp/10.88.0.1/8090'
 }
 
-# Creates the topics with the chart's own configuration, from outside of the cluster.
+# Creates the topics with the chart's own configuration, from outside the cluster.
 create_topics() {
   mkdir -p "$STATE/settings/secrets"
   printf sandbox-key >"$STATE/settings/secrets/api-key"
   helm template "${CHART[@]}" --show-only templates/configmap.yaml |
     kubectl create --dry-run=client --filename - --output 'jsonpath={.data.config\.yaml}' >"$SETTINGS"
-  # The coordinators of a new broker are not ready at once.
+  # The coordinators of a new broker are not ready immediately.
   until_succeeds node src/cli/main.ts topics create --config "$SETTINGS" --yes
 }
 
@@ -50,7 +50,7 @@ install_first() {
   kubectl create namespace review
   kubectl label namespace review pod-security.kubernetes.io/enforce=restricted
   in_review create secret generic content-review --from-literal=api-key=sandbox-key
-  # Exit codes of all containers, also of pods that are deleted.
+  # Records the exit codes of all containers, including the ones of deleted pods.
   background exits kubectl --namespace review get pods "${PODS[@]}" --watch \
     --output 'jsonpath={.metadata.name} {.status.containerStatuses[*].state.terminated.exitCode} {.status.containerStatuses[*].lastState.terminated.exitCode}{"\n"}'
   install_chart
@@ -102,7 +102,7 @@ drain() { # NODE
   kubectl uncordon "$1"
 }
 
-# Both pods are on one node after the other was drained, so the disruption budget has to defer the second eviction.
+# The node has both pods after the other was drained, so the disruption budget must defer the second eviction.
 drain_both_pods() { # NODE
   drain "$1"
   grep --quiet 'disruption budget' "$STATE/drained"
@@ -124,14 +124,14 @@ everything_settled() {
   node --eval "const { waiting, live } = JSON.parse(fs.readFileSync('$STATE/audit.json')).totals; process.exit(waiting || live ? 1 : 0)"
 }
 
-# The killed process has 128 + 9. All others leave with 0 after SIGTERM.
+# Checks that only the killed process has exited with 137 (128 + 9), and all others with 0 after SIGTERM.
 judge_exits() {
   awk '{ for (field = 2; field <= NF; field++) print $1, $field }' "$STATE/log/exits.log" | sort -u | tee "$STATE/exits"
   [ "$(awk '$2 != 0 { print $2 }' "$STATE/exits")" = 137 ]
 }
 
 step 'network' make_network
-step 'Kafka and sandbox outside of the cluster' start_services
+step 'Kafka and sandbox outside the cluster' start_services
 step 'cluster with two nodes' dev/cluster/nodes.sh
 step 'topics' create_topics
 step 'chart installed with two replicas' install_first

@@ -5,11 +5,11 @@
 #
 # Builds the image with a container engine, installs the chart, and restarts, kills, drains, upgrades and uninstalls the
 # connector while a producer writes events. Exit codes: 0 if every event has exactly one terminal record, 1 if not or if a
-# step fails, 2 if the machine lacks something.
+# step fails, 2 if a requirement is missing.
 #
 # The engine and the cluster run in process and mount namespaces, and the cluster also in a network namespace without a
-# connection to other machines. The death of the first process of a namespace ends its processes, mounts, network
-# interfaces and packet filter, so nothing has to be undone one by one.
+# connection to other machines. When the first process of a namespace ends, the kernel ends the other processes and removes
+# the mounts, network interfaces and packet filter of the namespace.
 set -euo pipefail
 
 REPOSITORY=$(cd "$(dirname "$0")/../.." && pwd)
@@ -40,14 +40,14 @@ flock --nonblock 9 || refuse 'another rehearsal is running on this machine'
 
 STATE=$(mktemp --directory --tmpdir cluster-rehearsal-XXXXXX)
 mkdir "$STATE/log" "$STATE/bin"
-# Kubelets change these for the whole machine.
+# Kubelets change these settings for the whole machine.
 sysctl vm.overcommit_memory vm.panic_on_oom kernel.panic kernel.panic_on_oops kernel.keys.root_maxkeys \
   kernel.keys.root_maxbytes >"$STATE/kernel-settings"
 
 clean_up() {
   local status=$?
   trap '' INT TERM HUP
-  # unshare kills the first process of the namespace when it dies itself.
+  # When unshare is killed, it also kills the first process of the namespace.
   { kill -KILL "$(cat "$STATE/namespace.pid")" && wait; } 2>/dev/null || true
   flock --timeout 30 "$STATE/namespace.lock" true || echo 'processes of the rehearsal are still running' >&2
   sysctl --quiet --load "$STATE/kernel-settings" || true
@@ -72,7 +72,7 @@ in_namespace() { # [OPTION OF UNSHARE…] SCRIPT
   rm "$STATE/namespace.pid"
 }
 
-# Compiles the parts of Kubernetes. Go verifies their sources against kubernetes/go.sum.
+# Compiles the programs of Kubernetes. Go verifies their sources against kubernetes/go.sum.
 compile_kubernetes() {
   local component=k8s.io/component-base/version making=$KUBERNETES.making programs version major minor
   cd "$HERE/kubernetes"

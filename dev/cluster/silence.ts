@@ -8,7 +8,7 @@ export interface Step {
 /**
  * Assigns each pause between two decisions of a partition to the step in which the pause ended.
  * @param decidedMs times of the decisions of each partition, since the epoch
- * @returns the longest pause by title; nothing for steps in which none ended
+ * @returns the longest pause by title, without the steps in which no pause ended
  */
 export function longestSilences(
   steps: readonly Step[],

@@ -1,14 +1,14 @@
-# Sourced by the scripts of the rehearsal: runs steps and prints the verdict and the time of each, starts programs, waits.
+# Functions for the other scripts of the rehearsal, which source this file.
 # shellcheck shell=bash
 : "${STATE:?}" "${REPOSITORY:?}"
 
-# Runs a command as one step, with its output in a log. A failed step ends the calling script.
+# Runs a command as one step, with its output in a log. Prints its verdict and time. A failed step ends the calling script.
 step() { # TITLE COMMAND…
   local title=$1 started=$EPOCHREALTIME verdict=ok log
   shift
   log=$STATE/log/$(tr -cs 'a-z0-9\n' - <<<"${title,,}").log
   printf '%s\t%s\n' "$(date +%s%3N)" "$title" >>"$STATE/steps"
-  # The command does not run in a condition itself, because `set -e` would have no effect.
+  # Runs the command in the background, because `set -e` has no effect within a condition.
   "$@" >"$log" 2>&1 &
   wait $! || verdict=FAILED
   awk -v verdict=$verdict -v from="$started" -v to="$EPOCHREALTIME" -v title="$title" \

@@ -1,7 +1,7 @@
 /**
  * Kafka's jars. Maven fetches them once into a cache outside the checkout, and they are verified
  * against `jars/<version>.sha256` before use. `node dev/kafka/jars.ts write-manifest` fetches them
- * and writes that file. The version is that of dev/pom.xml, or KAFKA_VERSION.
+ * and writes that file. The version is KAFKA_VERSION, or the one in dev/pom.xml.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';

@@ -231,7 +231,7 @@ class JavaCluster implements LocalKafka {
     ]);
     const format = ['format', '--cluster-id', this.#clusterId, '--config', configFile, ...users];
     await this.#tool('kafka.tools.StorageTool', format, signal);
-    // Newer versions write no such file.
+    // Newer versions do not write this file.
     if (common === undefined || !existsSync(checkpoint)) return;
     const unfinished = `${common}.${randomUUID()}`;
     await copyFile(checkpoint, unfinished);
