@@ -22,8 +22,8 @@ usage: npm run chaos -- [options]
   --quota N       rows per minute that reviews may submit, on three replicas (default: no limit). The run checks that
                   no minute has more rows than the quota plus one batch per shard, and that the quota is used up. For
                   this, use a rate of at least N/30 and the faults "kill -9 of a replica,rolling restart,scaling"
-  --reauth N      logs in with tokens, whose sessions end after N seconds (default: no logins). The only fault is then
-                  "sessions end", after which no member may have rejoined; "token endpoint down" is another
+  --reauth N      logs in with tokens, whose sessions end after N seconds (default: no logins). The default of --faults
+                  is then "sessions end", during which no member may rejoin. "token endpoint down" is also available
   --logs DIR      directory for the replicas' logs, written at the end
   --help          shows this help
 

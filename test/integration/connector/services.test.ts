@@ -114,7 +114,7 @@ test('the doctor checks each service', async () => {
   );
 });
 
-test('a changed file and SIGHUP change harmless options at once, and an invalid file changes nothing until it is mended', async () => {
+test('a changed file and SIGHUP apply options that require no restart, and an invalid file changes nothing until it is corrected', async () => {
   const { configFile } = stack;
   const original = readFileSync(configFile, 'utf8');
   /** Replaces the file as Kubernetes does: by a link to a new directory. */

@@ -59,7 +59,7 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
     });
     after(() => stack?.stop());
 
-    it('creates its journal, settles every record, and waits while a right is revoked, whichever it is', async () => {
+    it('creates its journal, settles every record, and waits while any of its rights is revoked', async () => {
       const { source, decisions, deadLetters } = stack.topics;
       const event = (n: number) => ({
         partition: n % 2,

@@ -117,7 +117,7 @@ test('each decision has the trace headers of its event; spans and the last metri
   replica.process.kill('SIGTERM');
   assert.equal((await replica.process.exited).code, 0);
   for (const body of [...collector.bodies, ...collector.metrics])
-    assertSilent(String(body), 'what the collector got');
+    assertSilent(String(body), 'a request to the collector');
   assert.ok(collector.metrics.length > 1, 'pushes at the start and at the end');
   const { port } = new URL(await replica.url());
   const attributes = [

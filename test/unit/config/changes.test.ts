@@ -47,7 +47,7 @@ const CASES: readonly [Given, Given, applied: string, restart?: string][] = [
   [[{}, header('one')], [{}, header('two')], '', 'service.transfer.uploadHeaders'],
 ];
 
-test('harmless options are applied, and others are named because they require a restart', () => {
+test('options that require no restart are applied, and all others are listed', () => {
   for (const [before, after, expected, expectedRestart = ''] of CASES) {
     const { applied, restart } = changesOf(config(...before), config(...after));
     const texts = applied.map(({ text }) => text).join(', ');

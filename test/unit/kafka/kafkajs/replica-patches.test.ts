@@ -1,4 +1,4 @@
-/** Patch 23 of kafkajs: which broker is asked for a partition, and whether with the rack. */
+/** Patch 23 of kafkajs: choice of the broker for each fetch of a partition, with or without the rack. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { internal } from '../../../../src/kafka/kafkajs/internals.ts';
@@ -10,7 +10,7 @@ const { prototype } = internal<{ prototype: object }>('consumer/consumerGroup.js
 const { createErrorFromCode } = internal<ProtocolErrors>('protocol/error.js');
 
 const [LEADER, NEAR] = [1, 2];
-/** Responses of the replica, by what it does. */
+/** Responses of the replica, by its fault. */
 const FAULTS: Readonly<Record<string, () => object | Promise<never>>> = {
   'returns OFFSET_OUT_OF_RANGE': () => ({ failure: createErrorFromCode(1) }),
   'returns OFFSET_NOT_AVAILABLE': () => ({ failure: createErrorFromCode(78) }),
@@ -68,7 +68,7 @@ function group(t: TestContext, rackId: string) {
       }),
     },
   });
-  /** Fetches from both brokers, as the fetch loop does. @returns the brokers that were asked */
+  /** Fetches from both brokers, as the fetch loop does. @returns the brokers that received a fetch */
   const round = async (maxWaitTime = 1) => {
     asked.length = world.reported.length = 0;
     await Object.assign(member, { maxWaitTime: 1 }).fetch(String(LEADER));
@@ -79,7 +79,7 @@ function group(t: TestContext, rackId: string) {
 }
 
 describe('23: a group with a rack', () => {
-  it('reads from the replica that the leader names, and asks the leader again after five seconds', async (t) => {
+  it('reads from the replica that the leader names, and fetches from the leader again after five seconds', async (t) => {
     const { world, round } = group(t, 'zone-2');
     assert.deepEqual(await round(), ['leader', 'replica']);
     assert.deepEqual(await round(), ['replica']);

@@ -14,7 +14,7 @@ const SESSION = { id: 'ASIAEXAMPLE', secret: 'secret-key-2', token: 'session-tok
 const BROKERS = ['b-1.demo.abc.c2.kafka.eu-west-1.amazonaws.com:9098'];
 const never = new AbortController().signal;
 
-/** Variables that keep the library of AWS from this machine. */
+/** Variables that prevent the library of AWS from using credentials of this machine. */
 const ALONE = {
   AWS_EC2_METADATA_DISABLED: 'true',
   AWS_CONFIG_FILE: '/nowhere',
@@ -83,7 +83,7 @@ function tokenFile(token: string): string {
   return file;
 }
 
-/** Token of the pod, in base64, as which the stand-in reads the header of the pod identity agent. */
+/** Token of the pod in base64, the form in which the stand-in compares it. */
 const PROJECTED = Buffer.from('projected-token').toString('base64');
 const EXPIRES = new Date(Date.now() + 600_000).toISOString();
 const ROLE = `<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>${SESSION.id}</AccessKeyId><SecretAccessKey>${SESSION.secret}</SecretAccessKey><SessionToken>${SESSION.token}</SessionToken><Expiration>${EXPIRES}</Expiration></Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>`;

@@ -79,7 +79,7 @@ test('a shard is claimed although one of its partitions has no leader', async ()
   world.assertExactlyOnce();
 });
 
-test('a shard is first claimed once all of its partitions have leaders', async () => {
+test('the first claim of a shard succeeds only when all of its partitions have leaders', async () => {
   const { world, damaged } = damagedWorld();
   for (const operation of ['fetch', 'read', 'ranges'] as const) damaged.add(operation);
   world.produce(30);

@@ -106,7 +106,7 @@ const CASES: readonly [what: string, facts: Facts, titles: readonly string[], te
     ['comments/shard-1 is stuck', 'comments is out of balance by -2'],
   ],
   [
-    'changes that require a restart, beside a full partition',
+    'changes that require a restart, in addition to a full partition',
     facts({ reload: { ...RELOAD, restart: 'kafka.brokers' } }, waits('in_flight')),
     ['A partition is waiting for records under review', 'A restart is required'],
   ],

@@ -33,7 +33,7 @@ export const coordinator =
     return await kafka.coordinator(type, id);
   };
 
-/** Restarts all brokers, one after the other. Each hands its coordinators and leaders over before it stops. */
+/** Restarts all brokers, one after the other. Each broker transfers its coordinators and leaders before it stops. */
 export const rollingBrokers: Nemesis = async (world, random) => {
   const { cluster, fleet } = world;
   await fleet.someBusy(random);
