@@ -51,7 +51,7 @@ function jsonSchema(info: Option, required: boolean, path = ''): JsonSchema {
     const empty = { enum: ['', null] };
     const unset = fallback !== undefined ? [{ type: 'null' }] : required ? [] : [empty];
     return {
-      description: path.slice(1) in RELOADABLE ? `${help} Applied without a restart.` : help,
+      description: path.slice(1) in RELOADABLE ? `${help} Changes apply without a restart.` : help,
       ...(fallback !== undefined && { default: fallback }),
       anyOf: [...allowed, VARIABLE, ...unset],
     };

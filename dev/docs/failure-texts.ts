@@ -278,7 +278,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'topic deleted',
     connector:
-      'Waits until the topic is created again. If it is the journal, or the source was created again, records would end twice or never: stops the pipeline, and other pipelines of the process continue.',
+      'Waits until the topic is created again. Stops the pipeline if the topic is the journal, or if the source was created again, because records would otherwise end twice or never. Other pipelines of the process continue.',
     user: 'Log line at warn or error with the topic and the remedy; not ready (`/readyz`); exit code 4 if no pipeline continues',
   },
   {

@@ -11,7 +11,7 @@ import type { Config } from '../config/schema.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import type { ReloadView } from '../telemetry/console/causes.ts';
 
-/** Interval of the checks for a changed file. Follows symbolic links, as Kubernetes mounts require. */
+/** Interval of the checks for a changed file. They follow symbolic links, as Kubernetes mounts require. */
 const POLL_MS = 2_000;
 /** Minimum interval of reloads on request. */
 const REQUESTS_MS = 1_000;

@@ -40,8 +40,8 @@ export const RELOADABLE: Readonly<Record<string, Reloads>> = {
 
 /**
  * Compares two valid configurations. Each differing option is in `applied`, with both values as
- * written in a configuration, or it is in an entry of `restart`: an option or a whole pipeline or
- * service that requires a restart.
+ * written in a configuration, or in `restart`, which lists the options, pipelines and services that
+ * require a restart.
  * @returns also the running configuration with the changes in `applied`, which is valid
  */
 export function changesOf(running: Config, next: Config) {
@@ -69,7 +69,7 @@ export function changesOf(running: Config, next: Config) {
     return { path, text: `${path} from ${from} to ${option.show(value)}` };
   });
   if (crossChecks(config).length === 0) return { config, applied, restart: [...restart] };
-  // A limit fits only together with an option that requires a restart.
+  // A changed limit is valid only together with an option that requires a restart.
   return { config: running, applied: [], restart: [...restart, ...applied.map((one) => one.path)] };
 }
 

@@ -49,10 +49,10 @@ const processOptions = {
     }),
     port: integer('Port to listen on; 0 chooses a free one and logs it.', 9464, 0, 65_535),
   }),
-  metrics: group('Metrics by push (docs/endpoints.md).', {
+  metrics: group('Push of metrics (docs/endpoints.md).', {
     otlp: optional(
       value({
-        help: 'Endpoint for metrics of an OpenTelemetry collector (OTLP/HTTP): https://collector.example.com:4318/v1/metrics',
+        help: 'Endpoint of an OpenTelemetry collector for metrics (OTLP/HTTP), such as https://collector.example.com:4318/v1/metrics',
         allowed: 'an https:// or http:// address with a path, without query, fragment and user',
         schema: ADDRESS,
         parse(raw) {

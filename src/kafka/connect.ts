@@ -121,7 +121,7 @@ export interface ConnectOptions {
   /** `host:port` of some brokers, from which the client finds the others. */
   readonly brokers: readonly string[];
   readonly clientId: string;
-  /** Rack of this client. Partitions are read from replicas in it, if the brokers allow it. Default: none. */
+  /** Rack of this client. Partitions are read from replicas in this rack, if the brokers support it. Default: none. */
   readonly rack?: string | undefined;
   /** Absent for plain connections without a login. */
   readonly security?: Security;

@@ -90,7 +90,7 @@ export function publishGauges(
 
 /**
  * Returns the reasons why assigned shards do not make progress: claims in progress, repeated
- * losses, transactions that fail for long, unreadable partitions.
+ * losses, transactions that keep failing, unreadable partitions.
  * @param unread descriptions of the unreadable partitions
  */
 export function shardProblems(

@@ -10,7 +10,7 @@ export function runCommand(program: Command, io: Io): void {
   configOption(program.command('run'))
     .summary('run the pipelines of a configuration')
     .description(
-      'Runs every pipeline of the configuration until SIGTERM or SIGINT, and applies harmless changes of the file, at once on SIGHUP. Replicas share the work through the consumer group. No records are lost if one is killed.',
+      'Runs every pipeline of the configuration until SIGTERM or SIGINT. Reloads the file when it changes and on SIGHUP, and applies changes that require no restart. Replicas share the work through the consumer group. No records are lost if one is killed.',
     )
     .addHelpText(
       'after',

@@ -44,7 +44,7 @@ const oauth = group('Source of the tokens for oauthbearer: a token endpoint, or 
   clientSecret: optional(secret('Client secret at the token endpoint.')),
   clientAssertion: optional(
     secret(
-      'Replaces `clientSecret` (private_key_jwt): a signed JWT, or a private key in PEM (RSA or EC P-256) to sign JWTs.',
+      'Signed JWT, or private key in PEM (RSA or EC P-256) to sign JWTs. Replaces `clientSecret` (private_key_jwt).',
       { hasLines: true },
     ),
   ),
@@ -100,7 +100,7 @@ export const kafkaOptions = group('The Kafka cluster of the source, the journal 
   }),
   rack: optional(
     text({
-      help: 'Rack (zone) of this process, to read from replicas in it (KIP-392). The brokers need broker.rack and replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector.',
+      help: 'Rack (zone) of this process, to read from replicas in the same rack (KIP-392). The brokers require broker.rack and replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector.',
       allowed: 'a string of at most 200 characters',
       pattern: /^(?=.*\S)\P{Cc}{1,200}$/u,
     }),

@@ -184,7 +184,7 @@ export interface ShardProducer {
    * @throws TransactionError
    */
   commit(transaction: Transaction): Promise<{ readonly journalOffset: number }>;
-  /** Explanation of the failure that the running transaction is retrying. undefined if there is none. */
+  /** Last failure of the running transaction, which is being retried. undefined if there is none. */
   readonly trouble?: string | undefined;
   /**
    * Closes the connections. An open transaction is aborted by the next owner's fence, not by this

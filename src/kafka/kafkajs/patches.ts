@@ -139,15 +139,15 @@ const { isRebalancing } = internal<{ isRebalancing(error: unknown): boolean }>('
 const BEATS = 10;
 
 /**
- * Patch 24: kafkajs sends heartbeats only between fetches. A fetch that a quota throttles for longer
- * than the session timeout ended the membership. If the group rebalances during a fetch, rejects,
- * and kafkajs's runner joins again.
+ * Patch 24: kafkajs sends heartbeats only between fetches. A fetch that a quota throttled for longer
+ * than the session timeout ended the membership. Rejects if the group rebalances during the fetch,
+ * so that kafkajs's runner joins again.
  */
 async function whileBeating<T>(group: AttachingGroup, fetch: Promise<T>): Promise<T> {
   const left = Promise.withResolvers<never>();
   const interval = group.sessionTimeout / BEATS;
   const beat = async () => {
-    // The coordinator would answer a heartbeat after the join, for the generation before it.
+    // The coordinator would respond only after the join, and for the previous generation.
     if (joining.has(group)) return;
     const { generationId } = group;
     await group.heartbeat({ interval }).catch((error: unknown) => {

@@ -17,7 +17,7 @@ interface FetchingGroup {
   recoverFromFetch(error: Error): Promise<void>;
 }
 
-/** Age in ms after which the leader is asked again. */
+/** Time in ms for which a named replica is read, before the leader must name one again. */
 const NAMED_MS = 5_000;
 /** Time in ms in which a replica must have the records that its leader had. Brokers tolerate 30 s. */
 const LAG_MS = 2_000;
@@ -37,7 +37,7 @@ interface Choice {
 
 /**
  * Closes the connections to a broker that does not respond. Otherwise a request for metadata could
- * wait for the broker, and all fetches for the metadata.
+ * wait for the broker, and all fetches could wait for the metadata.
  */
 export function closeConnections(
   { brokerPool }: KafkaCluster,
@@ -109,7 +109,7 @@ export function fetchFromReplicas(): void {
       const key = `${topic}/${partition}`;
       const { nodeId: near, untilMs = 0, end = 0 } = choices.get(key) ?? {};
       const isAvoiding = near === undefined && performance.now() < untilMs;
-      // A leader that names itself would be asked without end.
+      // Otherwise a leader that names itself would be queried endlessly.
       if (preferredReplica === node) choose(key, undefined, AVOIDED_MS);
       else if (preferredReplica >= 0 && !isAvoiding)
         choose(key, preferredReplica, NAMED_MS, endOffset);
@@ -120,7 +120,7 @@ export function fetchFromReplicas(): void {
         nextOffset < end &&
         untilMs - performance.now() < NAMED_MS - LAG_MS
       )
-        avoid(node, `it has no records from offset ${nextOffset}, the leader has`);
+        avoid(node, `it lacks records of its leader from offset ${nextOffset}`);
       return failure === undefined;
     });
   };

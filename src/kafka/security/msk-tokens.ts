@@ -45,17 +45,17 @@ export function mskTokens({ load, brokers, environment, timeoutMs }: MskOptions)
 
 const HOST = /\.kafka(?:-serverless)?\.([a-z0-9-]{1,40})\.amazonaws\.com(?:\.cn)?:\d+$/i;
 
-/** Returns the region of the brokers. Their names precede the environment, which has the region of this machine. */
+/** Returns the region of the brokers. Their names take precedence over the environment, which has this machine's region. */
 function regionOf(brokers: readonly string[], environment: NodeJS.ProcessEnv): string {
   const named = brokers.map((broker) => HOST.exec(broker)?.[1]?.toLowerCase()).find(Boolean);
   const region = named ?? (environment.AWS_REGION || environment.AWS_DEFAULT_REGION);
   if (region) return region;
   throw new SecurityError(
-    'kafka.sasl.mechanism aws-msk-iam: the region is in none of the names in kafka.brokers: set AWS_REGION',
+    'kafka.sasl.mechanism aws-msk-iam: cannot derive the region from the names in kafka.brokers: set AWS_REGION',
   );
 }
 
-/** Shows only names and codes, because messages may repeat what was sent. */
+/** Shows only names and codes, because messages may contain parts of the request. */
 function failure(error: unknown, lateMs: number | undefined): SecurityError {
   const { name, code, $fault, $retryable } = error as Partial<
     Record<'name' | 'code' | '$fault' | '$retryable', unknown>

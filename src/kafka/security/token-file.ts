@@ -4,7 +4,7 @@ import type { TokenOrigin } from './options.ts';
 
 const OPTION = 'kafka.sasl.oauth.token';
 
-/** @param current returns the present content of the file */
+/** @param current returns the current content of the file */
 export function fileTokens(current: () => Promise<string>): TokenOrigin {
   return {
     // Each login reads the file, so that a replaced token is used before the old one expires.

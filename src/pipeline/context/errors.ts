@@ -25,9 +25,9 @@ export class RefusedError extends Error {
 }
 
 /**
- * Returns the reason why a pipeline must not claim a lost shard again, or undefined. A claim that
- * Kafka rejects is a missing permission: of the configuration, or revoked if the process has owned
- * shards.
+ * Returns the reason why a pipeline must not claim a lost shard again, or undefined. Kafka rejects
+ * claims without permission. Once the process has owned a shard, a missing permission was revoked,
+ * and may be restored.
  */
 export function refusalOf(error: unknown, hasOwned: boolean): string | undefined {
   if (error instanceof RefusedError || error instanceof JournalFormatError) return error.message;

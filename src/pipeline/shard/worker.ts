@@ -136,7 +136,7 @@ export class ShardWorker {
     return this.#owned;
   }
 
-  /** Failure that a long transaction is retrying. undefined if there is none. */
+  /** Last failure of a transaction that has been retried for long. undefined if there is none. */
   get trouble(): string | undefined {
     const { runningSinceMs = Infinity } = this.#queue;
     const isLong = this.#context.clock.monotonic() - runningSinceMs >= LONG_MS;

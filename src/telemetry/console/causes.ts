@@ -34,7 +34,7 @@ export interface Verdict {
   readonly causes: readonly Cause[];
 }
 
-/** Results of reloads of the configuration. Empty texts where there is nothing to report. */
+/** Results of reloads of the configuration. A text is empty if there is nothing to report. */
 export interface ReloadView {
   /** Reason why the current file is rejected. */
   readonly problem: string;

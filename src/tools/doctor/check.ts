@@ -26,7 +26,7 @@ export interface DoctorCheck {
   readonly pipeline?: string | undefined;
   /** Subject of the check, such as `topic content-events`. */
   readonly about: string;
-  /** True if the check is skipped unless Kafka can be reached (`kafka.connect`). */
+  /** True if the check requires Kafka. It is skipped if `kafka.connect` has failed. */
   readonly needsKafka?: true;
   /** A rejection counts as a failed check. */
   run(signal: AbortSignal): Promise<Diagnosis>;

@@ -57,7 +57,7 @@ export class Interrupted extends CommandFailed {
 /**
  * Runs `work` with an AbortSignal that SIGINT, SIGTERM or SIGHUP aborts, and with a promise of that
  * signal's name. A second signal ends the process at once.
- * @param onHangup called for SIGHUP, which then interrupts nothing
+ * @param onHangup called for SIGHUP, which then does not abort the signal
  */
 export async function interruptible<T>(
   work: (signal: AbortSignal, interrupted: Promise<NodeJS.Signals>) => Promise<T>,

@@ -14,7 +14,7 @@ export interface ProxyServer {
 /** Returns the proxy for an address, or undefined for a direct connection. */
 export type ProxyFor = (target: URL) => ProxyServer | undefined;
 
-/** Proxy of a client that ignores the environment. */
+/** Connects directly, regardless of the environment. */
 export const NO_PROXY: ProxyFor = () => undefined;
 
 /**

@@ -88,7 +88,7 @@ function parseScanned(text: string, keeps: boolean): unknown {
   return value();
 }
 
-/** Mark, quote or scalar, after whitespace. */
+/** Punctuation mark, quote or scalar, after whitespace. */
 const TOKEN = /\s*(["[\]{}:,]|[^"[\]{}:,\s]+)/y;
 
 /** @param start offset of its first quote. @returns the offset after its last quote */
