@@ -61,10 +61,7 @@ export function allFormats(
   };
 }
 
-export function eventFormat(
-  name: EventFormatName,
-  registry: ConfluentRegistry | undefined,
-): EventFormat {
+function eventFormat(name: EventFormatName, registry: ConfluentRegistry | undefined): EventFormat {
   const plain = PLAIN_FORMATS[name];
   if (plain !== undefined) return plain;
   // The checks of the configuration require the registry's addresses for this format.

@@ -46,13 +46,13 @@ export class ShardWaits {
   async during<T>(
     reason: WaitReason,
     work: Promise<T>,
-    part: () => string | undefined = () => undefined,
+    part?: () => string | undefined,
   ): Promise<T> {
     const { calls, clock, waits } = this.#deps;
     let end: (() => void) | undefined;
     const cancel = clock.after(LONG_MS, () => {
       const cause = reason === 'service' && calls?.isDelaying ? 'quota' : reason;
-      end = waits.begin(cause, this.#partOf(part()), LONG_MS);
+      end = waits.begin(cause, this.#partOf(part?.()), LONG_MS);
     });
     try {
       return await work;
