@@ -1,6 +1,6 @@
 /**
  * Types of the records on the topics: entry `content-review-connector/contracts` of the package.
- * Generated from the JSON Schemas in this folder: change those and run npm run generate.
+ * Generated from the JSON Schemas in this folder: change the schemas and run npm run generate.
  */
 
 /**

@@ -4,7 +4,7 @@ import { type JsonSchema, resolved } from './json-schema.ts';
 
 const HEAD = `/**
  * Types of the records on the topics: entry \`content-review-connector/contracts\` of the package.
- * Generated from the JSON Schemas in this folder: change those and run npm run generate.
+ * Generated from the JSON Schemas in this folder: change the schemas and run npm run generate.
  */
 `;
 export const DECLARATIONS = new URL('../../contracts/index.d.ts', import.meta.url);

@@ -88,7 +88,7 @@ export async function runToEnd(
 /**
  * Returns the directory of the jars.
  * @throws JarsUnavailable if they are not in the cache and Maven is missing; Error if Maven fetches
- * jars other than those in the manifest
+ * jars that are not in the manifest
  */
 export async function ensureJars(
   onProgress: (message: string) => void = () => undefined,

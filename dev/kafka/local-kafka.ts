@@ -43,7 +43,7 @@ export interface LocalKafka {
   readonly behind?: readonly number[];
   /** With `listeners`: `host:port` of every broker, by listener name. */
   readonly listeners?: ReadonlyMap<string, readonly string[]>;
-  /** Description of how the cluster runs (Java or existing), for messages. */
+  /** Kind of the cluster (Java or existing), for messages. */
   readonly description: string;
   /** Data and logs of all brokers. undefined if they are not on this machine's disk (an existing cluster). */
   readonly dataDir: string | undefined;

@@ -13,7 +13,7 @@ import type { ReloadView } from '../telemetry/console/causes.ts';
 
 /** Interval of the checks for a changed file. They follow symbolic links, as Kubernetes mounts require. */
 const POLL_MS = 2_000;
-/** Minimum interval of reloads on request. */
+/** Minimum interval between reloads on request. */
 const REQUESTS_MS = 1_000;
 /** Interval of the attempts to load an invalid file. Parsing one of the maximum size takes a second. */
 const RETRY_MS = 10_000;

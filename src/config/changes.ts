@@ -42,11 +42,11 @@ export const RELOADABLE: Readonly<Record<string, Reloads>> = {
  * Compares two valid configurations. Each differing option is in `applied`, with both values as
  * written in a configuration, or in `restart`, which lists the options, pipelines and services that
  * require a restart.
- * @returns also the running configuration with the changes in `applied`, which is valid
+ * @returns the differences, and the running configuration with the changes in `applied`, which is valid
  */
 export function changesOf(running: Config, next: Config) {
   const [before, after] = [optionsIn(running), optionsIn(next)];
-  // Another name at the same position is another pipeline.
+  // A different name at the same position is a different pipeline.
   const [names, others] = [running, next].map(({ pipelines }) => pipelines.map(({ name }) => name));
   const restart = new Set<string>();
   const changed: FoundOption[] = [];

@@ -44,7 +44,7 @@ export class Health implements HealthReporter {
     this.#conditions.set(name, { name, ready: false, reason });
   }
 
-  /** Returns the shards whose transaction is overdue, and its duration so far in seconds. */
+  /** Returns the shards whose transaction is overdue, with its duration so far in seconds. */
   liveness() {
     const now = this.#now();
     const stuck = [...this.#transactions]

@@ -42,7 +42,7 @@ export function otlpMetrics(metrics: readonly RegistryMetric[], startMs: number,
   });
 }
 
-/** Returns the series of a histogram. prom-client lists for each its cumulative buckets, the sum and the count. */
+/** Returns the series of a histogram. For each, prom-client lists the cumulative buckets, the sum and the count. */
 function histograms(samples: readonly Sample[]): [Sample['labels'], HistogramPoint['value']][] {
   const series: ReturnType<typeof histograms> = [];
   let buckets = { boundaries: [] as number[], counts: [] as number[] };

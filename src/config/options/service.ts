@@ -18,7 +18,7 @@ import { NAME } from './names.ts';
 const tls = group('Certificates for https, in files as in kafka.tls.', {
   ca: several(
     pemFile(
-      'Authorities trusted for the service and the storage, in addition to those of Node.js.',
+      'Authorities trusted for the service and the storage, in addition to the ones in Node.js.',
       'CERTIFICATE',
     ),
     'paths of PEM files',

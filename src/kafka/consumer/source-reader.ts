@@ -156,7 +156,7 @@ export class KafkaSourceReader implements SourceReader {
       const inTime = await settledWithin(fetching, MAX_WAIT_MS + REPLICA_RESPONSE_MS);
       if (!inTime) closeConnections(cluster, nodeId, 'no response');
       const near = inTime ? await fetching.catch(() => undefined) : undefined;
-      // Only records that exist are read, so a replica without them has failed or lags.
+      // All requested records exist, so a replica without them has failed or lags.
       if (near !== undefined && near.nextOffset > position) return near;
       this.#leadersUntilMs = performance.now() + AVOIDED_MS;
       fetch = await fetchFrom(leader, '');

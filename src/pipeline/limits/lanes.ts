@@ -42,7 +42,7 @@ export class Lanes {
     this.change(options, ageMs);
   }
 
-  /** Changes shares and objectives. Parameters as in the constructor, with the same lanes. */
+  /** Changes shares and objectives. Takes the parameters of the constructor, with the same lanes. */
   change(options: LaneOptions, ageMs: number): void {
     const rest = Object.values(options).reduce((left, { share }) => left - share, 1);
     Object.assign(this.#default, { share: rest, ageMs });

@@ -41,7 +41,7 @@ export class ShardWaits {
   /**
    * Settles as `work` does. After LONG_MS, the shard or a part of it is reported as waiting. If
    * calls to the service wait for their turn, the reported reason is the quota.
-   * @param part called when the wait is reported
+   * @param part returns the part when the wait is reported; absent for the shard
    */
   async during<T>(
     reason: WaitReason,

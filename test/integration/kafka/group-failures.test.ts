@@ -104,7 +104,7 @@ describe('a member of the group', () => {
     await world.settle(group.confirmMembership(new AbortController().signal));
   });
 
-  it('finds the brokers again through the name in its configuration, when no broker that it knows is left (KIP-899)', async () => {
+  it('finds the brokers again through the name in its configuration when no known broker is left (KIP-899)', async () => {
     const [behind] = kafka.cluster.behind ?? [];
     seed.targetPort = known.targetPort = behind ?? 0;
     const client = new TestKafka([`localhost:${seed.port}`]);
