@@ -47,7 +47,7 @@ export function saslOptions(config: Pick<Config, 'kafka'>): SaslOptions | undefi
   if (mechanism === 'aws-msk-iam') {
     const { brokers } = config.kafka;
     const load = () => import('aws-msk-iam-sasl-signer-js');
-    const tokens = mskTokens({ load, brokers, environment: process.env, timeoutMs });
+    const tokens = mskTokens({ load, brokers, timeoutMs });
     return { mechanism: 'oauthbearer', extensions: {}, tokens };
   }
   if (mechanism !== 'oauthbearer')

@@ -108,7 +108,6 @@ export interface AttachedAssigner extends MemberAssigner {
 }
 interface AttachingGroup extends ConsumerGroup {
   readonly assigners: readonly Partial<AttachedAssigner>[];
-  readonly groupId: string;
   readonly sessionTimeout: number;
   connect(): Promise<void>;
   fetch(nodeId: string): Promise<PartitionFetch[]>;

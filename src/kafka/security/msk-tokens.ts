@@ -14,17 +14,16 @@ interface MskOptions {
   /** Loads the library aws-msk-iam-sasl-signer-js, an optional dependency that is larger than the connector. */
   readonly load: () => Promise<Signer>;
   readonly brokers: readonly string[];
-  readonly environment: NodeJS.ProcessEnv;
   readonly timeoutMs: number;
 }
 
 const MISSING =
   'kafka.sasl.mechanism aws-msk-iam requires a package of AWS: run npm install aws-msk-iam-sasl-signer-js (for the container image: docs/kafka-security.md)';
 
-export function mskTokens({ load, brokers, environment, timeoutMs }: MskOptions): TokenOrigin {
+export function mskTokens({ load, brokers, timeoutMs }: MskOptions): TokenOrigin {
   return {
     async request(signal) {
-      const region = regionOf(brokers, environment);
+      const region = regionOf(brokers);
       const { generateAuthToken } = await load().catch((error: unknown) => {
         throw new SecurityError(MISSING, { cause: error });
       });
@@ -46,9 +45,9 @@ export function mskTokens({ load, brokers, environment, timeoutMs }: MskOptions)
 const HOST = /\.kafka(?:-serverless)?\.([a-z0-9-]{1,40})\.amazonaws\.com(?:\.cn)?:\d+$/i;
 
 /** Returns the region of the brokers. Their names take precedence over the environment, which has this machine's region. */
-function regionOf(brokers: readonly string[], environment: NodeJS.ProcessEnv): string {
+function regionOf(brokers: readonly string[]): string {
   const named = brokers.map((broker) => HOST.exec(broker)?.[1]?.toLowerCase()).find(Boolean);
-  const region = named ?? (environment.AWS_REGION || environment.AWS_DEFAULT_REGION);
+  const region = named ?? (process.env.AWS_REGION || process.env.AWS_DEFAULT_REGION);
   if (region) return region;
   throw new SecurityError(
     'kafka.sasl.mechanism aws-msk-iam: cannot derive the region from the names in kafka.brokers: set AWS_REGION',

@@ -147,7 +147,7 @@ describe('a token for MSK', () => {
   it('is refused with the command that installs the package if it is missing', async () => {
     const load = () => Promise.reject(new Error('Cannot find package'));
     await assert.rejects(
-      mskTokens({ load, brokers: BROKERS, environment: {}, timeoutMs: 1 }).request(never),
+      mskTokens({ load, brokers: BROKERS, timeoutMs: 1 }).request(never),
       /run npm install aws-msk-iam-sasl-signer-js/,
     );
   });
