@@ -62,7 +62,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, test: string]>>
   ],
   'right revoked at runtime': [
     'test/integration/kafka/security-rights.suite.ts',
-    'creates its journal, settles every record, and waits while a right is revoked',
+    'creates its journal, settles every record, and waits while any of its rights is revoked',
   ],
 };
 
