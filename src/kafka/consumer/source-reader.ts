@@ -20,7 +20,7 @@ import {
 import type { ConnectOptions } from '../connect.ts';
 import { isTransient, protocolErrorOf } from '../errors.ts';
 import { OWN_TOPIC_LIMITS, PartitionFetch } from '../kafkajs/partition-fetch.ts';
-import { AVOIDED_MS, closeConnections, REPLICA_RESPONSE_MS } from '../kafkajs/replica-patches.ts';
+import { AVOIDED_MS, closeConnections, maxResponseMs } from '../kafkajs/replica-patches.ts';
 import type { KafkaBroker, KafkaCluster } from '../kafkajs/shapes.ts';
 import type { ReadLimits } from '../records/index.ts';
 
@@ -153,7 +153,7 @@ export class KafkaSourceReader implements SourceReader {
     const nodeId = fetch?.preferredReplica ?? -1;
     if (nodeId >= 0) {
       const fetching = cluster.findBroker({ nodeId }).then((replica) => fetchFrom(replica, ''));
-      const inTime = await settledWithin(fetching, MAX_WAIT_MS + REPLICA_RESPONSE_MS);
+      const inTime = await settledWithin(fetching, MAX_WAIT_MS + maxResponseMs(cluster, nodeId));
       if (!inTime) closeConnections(cluster, nodeId, 'no response');
       const near = inTime ? await fetching.catch(() => undefined) : undefined;
       // All requested records exist, so a replica without them has failed or lags.

@@ -26,6 +26,17 @@ export const AVOIDED_MS = 60_000;
 /** Time in ms for the response of a replica, after the wait for records. A frozen broker keeps its connections. */
 export const REPLICA_RESPONSE_MS = 5_000;
 
+/** Returns the time in ms for the response of a replica, after the wait for records and until its throttling ends. */
+export function maxResponseMs(cluster: KafkaCluster, nodeId: string | number): number {
+  const untilMs = connectionsTo(cluster, nodeId).map(
+    ({ requestQueue }) => requestQueue.throttledUntil,
+  );
+  return REPLICA_RESPONSE_MS + Math.max(0, ...untilMs.map((ms) => ms - performance.now()));
+}
+
+const connectionsTo = ({ brokerPool }: KafkaCluster, nodeId: string | number) =>
+  brokerPool.brokers[nodeId]?.connectionPool.pool ?? [];
+
 /** Node to read a partition from, until a time on the monotonic clock (ms). */
 interface Choice {
   /** undefined for the leader, even if it would name a replica. */
@@ -40,12 +51,11 @@ interface Choice {
  * wait for the broker, and all fetches could wait for the metadata.
  */
 export function closeConnections(
-  { brokerPool }: KafkaCluster,
+  cluster: KafkaCluster,
   nodeId: string | number,
   why: string,
 ): void {
-  for (const { socket } of brokerPool.brokers[nodeId]?.connectionPool.pool ?? [])
-    socket?.destroy(new Error(why));
+  for (const { socket } of connectionsTo(cluster, nodeId)) socket?.destroy(new Error(why));
 }
 
 export function fetchFromReplicas(): void {
@@ -96,10 +106,11 @@ export function fetchFromReplicas(): void {
     });
 
     const fetching = fetch.call(request, nodeId);
-    const inTime = await settledWithin(fetching, this.maxWaitTime + REPLICA_RESPONSE_MS);
+    const responseMs = maxResponseMs(this.cluster, nodeId);
+    const inTime = await settledWithin(fetching, this.maxWaitTime + responseMs);
     if (!inTime && followed.size > 0) {
       isOver = true;
-      const why = `no response for ${REPLICA_RESPONSE_MS} ms`;
+      const why = `no response for ${Math.round(responseMs)} ms`;
       avoid(node, why);
       closeConnections(this.cluster, nodeId, why);
       return [];
@@ -116,7 +127,8 @@ export function fetchFromReplicas(): void {
       if (!followed.has(key)) return true;
       if (failure !== undefined) avoid(node, failure.message);
       else if (
-        fetched.isEmpty() &&
+        // The replica's own end, because brokers return no records of partitions beyond the size of a response.
+        endOffset <= nextOffset &&
         nextOffset < end &&
         untilMs - performance.now() < NAMED_MS - LAG_MS
       )

@@ -124,7 +124,11 @@ export interface KafkaBroker {
 }
 
 interface ConnectionPool {
-  readonly pool: readonly { readonly socket?: Socket }[];
+  readonly pool: readonly {
+    readonly socket?: Socket;
+    /** `throttledUntil`: time on the monotonic clock, ms. */
+    readonly requestQueue: { readonly throttledUntil: number };
+  }[];
 }
 
 /** Connections to all brokers, and the metadata of requested topics. */

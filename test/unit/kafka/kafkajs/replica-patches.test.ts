@@ -1,6 +1,7 @@
 /** Patch 23 of kafkajs: choice of the broker for each fetch of a partition, with or without the rack. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { internal } from '../../../../src/kafka/kafkajs/internals.ts';
 import '../../../../src/kafka/kafkajs/patches.ts';
 import { REPLICA_RESPONSE_MS } from '../../../../src/kafka/kafkajs/replica-patches.ts';
@@ -28,6 +29,7 @@ function group(t: TestContext, rackId: string) {
     leaderEnd: '7',
     named: NEAR,
     reported: [] as object[],
+    throttledUntil: -1,
   };
   t.mock.method(performance, 'now', () => world.nowMs);
   const asked: string[] = [];
@@ -62,7 +64,9 @@ function group(t: TestContext, rackId: string) {
         { partitionId: 0, leader: LEADER, offlineReplicas: world.offline },
       ],
       getNodeIds: () => world.nodes.map(String),
-      brokerPool: { brokers: {} },
+      brokerPool: {
+        brokers: { [NEAR]: { connectionPool: { pool: [{ requestQueue: world }] } } },
+      },
       findBroker: async ({ nodeId }: { nodeId: string }) => ({
         fetch: (request: { rackId: string }) => fetch(Number(nodeId), request.rackId),
       }),
@@ -112,6 +116,25 @@ describe('23: a group with a rack', () => {
     world.nowMs += 1;
     assert.deepEqual(await round(), ['replica']);
     assert.deepEqual(await round(), ['leader without rack']);
+  });
+
+  it('reads on from a replica that has records, but no room for them in its response', async (t) => {
+    const { world, round } = group(t, 'zone-2');
+    world.leaderEnd = '8';
+    world.fault = () => ({ highWatermark: '8' });
+    await round();
+    world.nowMs += 2_001;
+    await round();
+    assert.deepEqual(await round(), ['replica']);
+  });
+
+  it('waits for a replica that throttles this client', async (t) => {
+    const { world, round } = group(t, 'zone-2');
+    await round();
+    world.throttledUntil = world.nowMs + 60_000;
+    world.fault = () => sleep(40, {});
+    await round(20 - REPLICA_RESPONSE_MS);
+    assert.deepEqual(await round(), ['replica']);
   });
 
   it('reads from the leader without the rack if the leader names itself', async (t) => {
