@@ -79,8 +79,10 @@ function outcome(exporter: PushMetricExporter, metrics: ResourceMetrics) {
   return new Promise<string | undefined>((resolve) =>
     exporter.export(metrics, ({ code, error }) => {
       if (code === 0) resolve(undefined);
-      else if (error === undefined || !('code' in error)) resolve(error?.message ?? 'unknown');
-      else resolve(typeof error.code === 'number' ? `HTTP ${error.code}` : String(error.code));
+      else {
+        const { code, message = 'unknown' }: { code?: unknown; message?: string } = error ?? {};
+        resolve(typeof code === 'number' ? `HTTP ${code}` : String(code ?? message));
+      }
     }),
   );
 }

@@ -20,6 +20,8 @@ const server = createServer((request, response) => {
 });
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 after(() => server.close().closeAllConnections());
+// By default, the exporter retries for 10 s.
+process.env.OTEL_EXPORTER_OTLP_TIMEOUT = '1000';
 process.env.OTEL_EXPORTER_OTLP_HEADERS = `api-key=${CANARY.key}`;
 
 async function started() {
@@ -49,6 +51,7 @@ test('a missing package is reported with the command that installs it', async ()
 
 for (const [what, hostile, reason] of [
   ['repeats the key', (_, response) => response.writeHead(401, CANARY.key).end(), /^HTTP 401$/],
+  ['is overloaded', (_, response) => response.writeHead(503).end(), /^Export failed/],
   ['does not speak HTTP', ({ socket }) => void socket.end('220 ready\r\n'), /^HPE_INVALID/],
   ['sends too much', (_, response) => response.end(Buffer.alloc(5e6)), /exceeded size limit/],
 ] satisfies [string, RequestListener, RegExp][])
@@ -66,8 +69,6 @@ for (const [what, hostile, reason] of [
   });
 
 test('a response that never ends fails the next pushes without another connection, and delays the shutdown only for the allowed time', async () => {
-  // By default, the exporter would retry for 10 s after the test.
-  process.env.OTEL_EXPORTER_OTLP_TIMEOUT = '1000';
   const asked = Promise.withResolvers<void>();
   respond = (_, response) => asked.resolve(void response.write('.'));
   const hanging = await started();
