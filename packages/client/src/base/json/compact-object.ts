@@ -3,11 +3,9 @@
  * numbers as in the original. If a name occurs several times, only its last member is kept.
  */
 
-import { parseKeepingDigits } from './parse-json.ts';
-
 /** Number of offsets per member: start and end of its name, and of its value. Quotes are included. */
 const PLACES = 4;
-/** Maximum number of names to compare one by one. Objects with more members use a set. */
+/** Maximum number of names to compare one by one. Objects with more members use a map. */
 const FEW_NAMES = 16;
 
 const QUOTE = 0x22;
@@ -24,8 +22,8 @@ export class CompactObject {
   members = 0;
   /** Offsets of the members of all open objects, starting with the outermost. */
   #places = new Int32Array(64 * PLACES);
-  /** True if a name occurs several times in an object. */
-  #hasRepeats = false;
+  /** Members in the copy that a later member with the same name replaces, as pairs of start and end offsets. */
+  #superseded: [start: number, end: number][] = [];
   #from: Buffer = Buffer.alloc(0);
   #to: Buffer = Buffer.alloc(0);
   /** Offset of the next byte to read. */
@@ -43,12 +41,12 @@ export class CompactObject {
     this.#to = to;
     this.#at = start;
     this.#out = at;
-    this.#hasRepeats = false;
+    this.#superseded = [];
     this.#object(0);
-    if (!this.#hasRepeats) return this.#out;
-    // The parser keeps the last member of each name.
-    const unique = parseKeepingDigits(from.toString('utf8', start, this.#at));
-    return this.copy(Buffer.from(JSON.stringify(unique)), 0, to, at);
+    if (this.#superseded.length === 0) return this.#out;
+    // The first copy leaves only unique names, so the second one removes nothing.
+    this.#cut();
+    return this.copy(to, at, to, at);
   }
 
   nameStart(member: number): number {
@@ -70,7 +68,7 @@ export class CompactObject {
   /** @param first index of the object's first member */
   #object(first: number): void {
     let next = first;
-    let byName: Set<string> | undefined;
+    let byName: Map<string, number> | undefined;
     this.#mark(OPENING_OBJECT);
     while (this.#skipBlanks() !== CLOSING_OBJECT) {
       if (next > first) {
@@ -81,13 +79,15 @@ export class CompactObject {
       const nameStart = this.#out;
       this.#string();
       const nameEnd = this.#out;
-      if (next - first === FEW_NAMES) byName = this.#namesOf(first, next);
-      const isKnown =
+      if (next - first === FEW_NAMES) byName = this.#mapOf(first, next);
+      const before =
         byName === undefined
-          ? this.#isBefore(first, next, nameStart, nameEnd)
-          : byName.has(this.#to.toString('latin1', nameStart, nameEnd));
-      byName?.add(this.#to.toString('latin1', nameStart, nameEnd));
-      if (isKnown) this.#hasRepeats = true;
+          ? this.#find(first, next, nameStart, nameEnd)
+          : byName.get(this.#to.toString('latin1', nameStart, nameEnd));
+      byName?.set(this.#to.toString('latin1', nameStart, nameEnd), next);
+      // The comma after the replaced member is removed too.
+      if (before !== undefined)
+        this.#superseded.push([this.nameStart(before), this.valueEnd(before) + 1]);
       this.#skipBlanks();
       this.#mark(COLON);
       this.#skipBlanks();
@@ -176,8 +176,8 @@ export class CompactObject {
     return byte;
   }
 
-  /** @returns true if an earlier member has the name just copied */
-  #isBefore(first: number, next: number, nameStart: number, nameEnd: number): boolean {
+  /** @returns the index of the member that has the name just copied */
+  #find(first: number, next: number, nameStart: number, nameEnd: number): number | undefined {
     const to = this.#to;
     for (let member = first; member < next; member++) {
       let at = this.nameStart(member);
@@ -187,22 +187,39 @@ export class CompactObject {
         at++;
         name++;
       }
-      if (name === nameEnd) return true;
+      if (name === nameEnd) return member;
     }
-    return false;
+    return undefined;
   }
 
-  #namesOf(first: number, next: number): Set<string> {
-    const names = new Set<string>();
+  #mapOf(first: number, next: number): Map<string, number> {
+    const byName = new Map<string, number>();
     for (let member = first; member < next; member++)
-      names.add(this.#to.toString('latin1', this.nameStart(member), this.nameEnd(member)));
-    return names;
+      byName.set(this.#to.toString('latin1', this.nameStart(member), this.nameEnd(member)), member);
+    return byName;
   }
 
   #grow(): void {
     const longer = new Int32Array(this.#places.length * 2);
     longer.set(this.#places);
     this.#places = longer;
+  }
+
+  /** Removes the replaced members from the copy. */
+  #cut(): void {
+    const to = this.#to;
+    this.#superseded.sort(([a], [b]) => a - b);
+    let out = this.#superseded[0]?.[0] ?? 0;
+    let from = out;
+    for (const [start, end] of this.#superseded) {
+      // Skips members inside a replaced one, which are removed with it.
+      if (start > from) {
+        to.copyWithin(out, from, start);
+        out += start - from;
+      }
+      from = Math.max(from, end);
+    }
+    to.copyWithin(out, from, this.#out);
   }
 }
 

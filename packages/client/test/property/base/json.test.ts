@@ -120,6 +120,13 @@ test('a compact copy equals the object, and is canonical except for the spelling
   );
 });
 
+test('a compact copy keeps the order of the last members of each name', () => {
+  const from = Buffer.from('{"b":1,"2":1,"1":2,"b":3}');
+  const to = Buffer.alloc(from.length);
+  const end = new CompactObject().copy(from, 0, to, 0);
+  assert.equal(to.toString('utf8', 0, end), '{"2":1,"1":2,"b":3}');
+});
+
 test('the parser returns the values of JSON.parse, and rejects the same strings', () => {
   const attempt = (parse: (text: string) => unknown, text: string) => {
     try {
