@@ -20,6 +20,8 @@ export class WatchedFiles<T> {
   readonly #onFailure: (error: Error) => void;
   #made: { readonly value: T; readonly version: string } | undefined;
   #reading: Promise<void> | undefined;
+  /** Settles as `#reading`, but after MAX_READ_MS at the latest. Shared, so that callers wait only once for a read that hangs. */
+  #readInTime: Promise<unknown> | undefined;
 
   /**
    * @param make makes the value; throws if the files yield no usable value
@@ -55,9 +57,11 @@ export class WatchedFiles<T> {
    * value yet
    */
   async current(): Promise<T> {
-    this.#reading ??= this.#read();
-    if (this.#made === undefined) await this.#reading;
-    else await settledWithin(this.#reading, MAX_READ_MS);
+    if (this.#reading === undefined) {
+      this.#reading = this.#read();
+      this.#readInTime = settledWithin(this.#reading, MAX_READ_MS);
+    }
+    await (this.#made === undefined ? this.#reading : this.#readInTime);
     return this.#made?.value as T;
   }
 

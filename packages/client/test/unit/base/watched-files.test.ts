@@ -21,6 +21,7 @@ test('a file system that hangs does not block callers once there is a value', {
     syncBuiltinESMExports();
   });
   assert.equal(await watched.current(), 'one');
-  assert.equal(await watched.current(), 'one');
+  const waiting = new Promise((resolve) => setImmediate(resolve, 'still waiting'));
+  assert.equal(await Promise.race([watched.current(), waiting]), 'one', 'callers wait only once');
   assert.equal(hanging.mock.callCount(), 1, 'all callers share one read');
 });
