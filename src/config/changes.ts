@@ -29,7 +29,7 @@ export const RELOADABLE: Readonly<Record<string, Reloads>> = {
     rulesOf(one) === rulesOf(other),
   'pipelines[].quota': (one: Record<string, number>, other: Record<string, number>) =>
     // Only a shard of a pipeline with a quota has a gate.
-    String(Object.keys(one)) === String(Object.keys(other)) &&
+    String(Object.keys(one).sort()) === String(Object.keys(other).sort()) &&
     Object.entries(one).every(
       ([limit, rows]) =>
         limit === 'callsPerSecond' || Number(other[limit]) >= Math.min(rows, MAX_SHARDS),

@@ -39,6 +39,11 @@ const CASES: readonly [Given, Given, applied: string, restart?: string][] = [
   [[quota(9e3)], [quota(999)], '', 'pipelines[0].quota'],
   [[quota(9)], [quota(9, { callsPerSecond: 5 })], '', 'pipelines[0].quota'],
   [
+    [quota(9, { rowsPerMinute: 5 })],
+    [{ quota: { rowsPerMinute: 5, rowsPerDay: 10 } }],
+    'pipelines[0].quota from {rowsPerMinute: 5, rowsPerDay: 9} to {rowsPerMinute: 5, rowsPerDay: 10}',
+  ],
+  [
     [{ batch: { maxRows: 7 } }],
     [{ name: 'b', output: { topic: 'o' } }, { log: { level: 'warn' } }],
     'log.level from info to warn',
