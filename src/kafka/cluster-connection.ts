@@ -79,10 +79,7 @@ export class ClusterConnection {
         this.lastFailure = `cannot ${what}: ${why}`;
         const pauseMs = Math.min(FIRST_RETRY_MS * 2 ** failures, MAX_RETRY_MS);
         await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
-        const type = protocolErrorOf(error);
-        // The next attempt connects to the configured brokers (KIP-1102).
-        if (type === 'REBOOTSTRAP_REQUIRED' && this.#open === open) this.#open = undefined;
-        else if (type !== 'CONCURRENT_TRANSACTIONS')
+        if (protocolErrorOf(error) !== 'CONCURRENT_TRANSACTIONS')
           await open.cluster.refreshMetadata().catch(() => undefined);
       } finally {
         // A replaced connection is closed after its last request.

@@ -60,10 +60,7 @@ const securityErrorOf = (error: unknown) =>
   firstIn(error, (cause) => (cause instanceof SecurityError ? cause : undefined));
 
 /** Protocol errors after code 88, where kafkajs's table ends, by kafkajs's message. */
-const LATER_ERRORS = new Map([
-  ['Unknown error code 90', 'PRODUCER_FENCED'],
-  ['Unknown error code 129', 'REBOOTSTRAP_REQUIRED'],
-]);
+const LATER_ERRORS = new Map([['Unknown error code 90', 'PRODUCER_FENCED']]);
 
 /** Returns the name of the protocol error (`MESSAGE_TOO_LARGE`, …) in an error or its causes. */
 export function protocolErrorOf(error: unknown): string | undefined {
@@ -80,7 +77,7 @@ export function isClientClosed(error: unknown): boolean {
 
 /** Transient errors that kafkajs's table treats as permanent. */
 const TRANSIENT =
-  /^(CONCURRENT_TRANSACTIONS|OPERATION_NOT_ATTEMPTED|REBOOTSTRAP_REQUIRED|KafkaJSGroupCoordinatorNotFound|KafkaJSLockTimeout)$/;
+  /^(CONCURRENT_TRANSACTIONS|OPERATION_NOT_ATTEMPTED|KafkaJSGroupCoordinatorNotFound|KafkaJSLockTimeout)$/;
 
 /** Returns true if the same request may succeed a moment later. */
 export function isTransient(error: unknown): boolean {

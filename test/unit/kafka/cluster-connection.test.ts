@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { ClusterConnection } from '../../../src/kafka/cluster-connection.ts';
 import { internal } from '../../../src/kafka/kafkajs/internals.ts';
-import type { ProtocolErrors } from '../../../src/kafka/kafkajs/shapes.ts';
 import { RecordingLogger } from '../../support/memory/telemetry/recording-telemetry.ts';
 
 const { prototype: cluster } = internal<{ prototype: object }>('cluster/index.js');
@@ -62,19 +61,6 @@ describe('a request to the cluster', () => {
       one.request('list', {}, () => Promise.reject(transient('away'))),
       /^Error: cannot list: away$/,
     );
-    await one.close();
-  });
-
-  it('is repeated on a new connection to the configured brokers if a broker requires that (KIP-1102)', async () => {
-    const one = connection();
-    const { createErrorFromCode } = internal<ProtocolErrors>('protocol/error.js');
-    let attempts = 0;
-    const run = async () => {
-      if (++attempts === 1) throw createErrorFromCode(129);
-      return 'answer';
-    };
-    assert.equal(await one.request('try', {}, run), 'answer');
-    assert.deepEqual(calls, ['disconnect']);
     await one.close();
   });
 
