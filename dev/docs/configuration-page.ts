@@ -59,7 +59,15 @@ function memberOf(option: Option, key: string): Option {
   return member.kind === 'list' ? member.item : member;
 }
 
-function row(key: string, path: string, { fallback, help, allowed }: Value<unknown> | Named) {
+/** @throws Error if the default is not an allowed value */
+function row(key: string, path: string, option: Value<unknown> | Named) {
+  const { fallback, help, allowed } = option;
+  if (option.kind === 'value' && fallback !== undefined)
+    try {
+      option.parse(fallback, { env: {}, directory: '' });
+    } catch {
+      throw new Error(`the default of ${path} is ${written(fallback)}, but expected is ${allowed}`);
+    }
   const shown = fallback === undefined ? '**required**' : `\`${written(fallback) || "''"}\``;
   return [`\`${key}\`${path in RELOADABLE ? '↻' : ''}`, shown, help, withoutExplained(allowed)];
 }
