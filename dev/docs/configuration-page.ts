@@ -25,10 +25,10 @@ It needs neither Kafka nor the service.
   \`# yaml-language-server: $schema=${SCHEMA}\`. \`check\` finds more problems.
 - **Environment.** \`\${NAME}\` in a value is replaced by that environment variable, which must be set and not empty;
   \`\${NAME:-default}\` has a default for a missing or empty variable; \`$\${\` is a literal \`\${\`. Variables are replaced after the file is parsed, so a variable is always a
-  single value, regardless of its contents.
+  single value.
 - **Lists** may be written as one string with commas. **Expressions** are JMESPath ([mapping.md](mapping.md)). Options with ↻ [change without a restart](operating.md#change-the-configuration).
 - **Secrets** are \`{env: NAME}\` or \`{file: PATH}\` (relative to the configuration file). A
-  file is read again when it changes; while it cannot be read, the last valid value stays in use. No secret appears in logs, errors
+  file is reread when it changes; while it cannot be read, the last valid value stays in use. No secret appears in logs, errors
   or the output of \`check\`. An inline value also works, but do not store secrets in configuration files.
 
 ## First options
@@ -37,7 +37,7 @@ ${table(COLUMNS, first)}
 
 ## Advanced options
 
-These are all other options, by group.
+All other options, by group.
 
 ${sections.join('\n\n')}
 `;

@@ -4,7 +4,7 @@
  */
 
 export interface FailureText {
-  /** Matches the engine's table, if the event is in it. */
+  /** Name of the event, as in the engine's table if it is there. */
   readonly event: string;
   readonly connector: string;
   /** Signs by which operators notice the event, in addition to its `jobs_failed_total`. */
@@ -55,7 +55,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'type rejected on create',
     connector:
-      'Pauses the type and tries one batch per pause, or publishes dead letters. The records of a paused type are reread later, so other types continue, in each partition until `maxInFlight`.',
+      'Pauses the type and tries one batch per pause, or publishes dead letters. The records of a paused type are reread later, so other types of a partition continue until it reaches `maxInFlight`.',
     user: 'Log line at error, `shards_paused{reason="type_blocked"}`; or `dead_lettered_total{reason="rejected_type"}`',
     options: ['review.onRejectedType', 'review.pause', 'source.maxInFlight'],
   },
@@ -159,14 +159,14 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'batch stays PENDING',
     connector:
-      'Continues to wait, and logs one line at error. Or, with `onTimeout: error`, publishes decisions with status ERROR or dead letters (`onFailure`).',
+      'Keeps waiting, and logs one line at error. Or, with `onTimeout: error`, publishes decisions with status ERROR or dead letters (`onFailure`).',
     user: OVERDUE,
     options: OVERDUE_OPTIONS,
   },
   {
     event: 'decision unknown to the service',
     connector:
-      'After 404, 410, 400, 414 or 422, requests it again for a grace period, then publishes a looked-up decision with status ERROR and code decision_unknown, or a dead letter (`onFailure`). Retries indefinitely after other responses, and while the service does not find the last decision that it returned either.',
+      'After 404, 410, 400, 414 or 422, requests it again for a grace period, then publishes a looked-up decision with status ERROR and code decision_unknown, or a dead letter (`onFailure`). Retries indefinitely after other responses, and while the service does not even find the decision that it returned last.',
     user: '`decisions_total{status="ERROR"}` or `dead_lettered_total{reason="review_failed"}`',
     options: ['review.grace', 'review.onFailure'],
   },
@@ -240,7 +240,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'unexpected exception',
     connector:
-      'If a record causes the exception, publishes a dead letter with its coordinates. If a result row causes it, treats the row as malformed, or publishes a dead letter for its record. If a response causes it, treats the response as a violation of the API contract. The shard continues in every case.',
+      'If a record causes the exception, publishes a dead letter with its coordinates. If a result row causes it, treats the row as malformed, or publishes a dead letter for its record. If a response causes it, treats the response as a violation of the API contract. The shard always continues.',
     user: '`internal_errors_total{stage}`, log line at error with topic, partition and offset, `dead_lettered_total{reason="internal_error"}`',
   },
   {
@@ -261,7 +261,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'Kafka refuses the login or the certificate',
     connector:
-      'At the start, exits with the name of the option. Later, keeps trying with the current password, token and certificates.',
+      'At the start, prints the name of the option and exits. Later, keeps trying with the current password, token and certificates.',
     user: 'Exit code 4 at the start; later not ready (`/readyz`), log line at warn',
   },
   {
@@ -278,7 +278,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'topic deleted',
     connector:
-      'Waits until the topic is created again. Stops the pipeline if the topic is the journal, or if the source was created again, because records would otherwise end twice or never. Other pipelines of the process continue.',
+      'Waits until the topic is created again. Stops the pipeline if the topic is the journal, or if the source was created again, because records would otherwise get two terminal records or none. Other pipelines of the process continue.',
     user: 'Log line at warn or error with the topic and the remedy; not ready (`/readyz`); exit code 4 if no pipeline continues',
   },
   {

@@ -53,7 +53,7 @@ export function failuresPage(): string {
 Generated from \`src/core/outcome/failure-table.ts\` and \`dev/docs/failure-texts.ts\` by \`npm run generate\`; do not edit. The engine
 uses the same table, and \`test/integration/failures\` has a test for each event.
 
-In spite of these events, each record gets its decision or dead letter. Transient failures are retried indefinitely; only permanent failures
+Despite these events, each record gets its decision or dead letter. Transient failures are retried indefinitely; only permanent failures
 end as an ERROR decision or a dead letter. Options belong to a pipeline ([configuration.md](configuration.md)),
 metrics have the prefix \`content_review_\` ([metrics.md](metrics.md)).
 

@@ -41,11 +41,11 @@ Removing or renaming a metric, or changing its labels, is a breaking change note
 values are known in advance start at 0, so that \`increase()\` includes the first event.
 
 The number of series does not depend on the number of shards: no label identifies a shard, a partition, a topic or an item. The number of
-values of labels that come from outside is limited.
+label values that come from outside is limited.
 
 ## Format
 
 Metrics are in the Prometheus text format. \`promtool check metrics\` accepts the connector's own metrics, but reports three of Node's,
-which are gauges in spite of their names (\`nodejs_active_…_total\`).
+which are gauges despite their names (\`nodejs_active_…_total\`).
 `;
 }

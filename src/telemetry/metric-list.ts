@@ -11,7 +11,7 @@ export interface MetricDefinition {
   readonly help: string;
   readonly labels: readonly LabelName[];
   /**
-   * Label values whose series of a counter start at 0 when the pipeline starts. Otherwise,
+   * Label values of a counter whose series start at 0 when the pipeline starts. Otherwise,
    * `increase()` would miss the event that creates a series. Further values may appear later.
    */
   readonly startsWith?: StartValues | undefined;
@@ -80,7 +80,7 @@ export const METRICS = {
   decisions_total: counter('Decisions published, by status.', ['pipeline', 'status'], {
     status: ['SUCCESS', 'ERROR'],
   }),
-  decision_results_total: counter('Decisions published that have a result, by result.', [
+  decision_results_total: counter('Published decisions that have a result, by result.', [
     'pipeline',
     'result',
   ]),
@@ -130,7 +130,7 @@ export const METRICS = {
     ['pipeline', 'lane'],
   ),
   quota_rows_left: gauge(
-    'Number of rows that a limit of `quota` still allows the owned shards; absent for a limit that is not set.',
+    'Number of rows that a limit of `quota` still allows the owned shards to submit; absent for a limit that is not set.',
     ['pipeline', 'limit'],
   ),
   internal_errors_total: counter(

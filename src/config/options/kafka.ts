@@ -7,7 +7,7 @@ import { choice, flag, mapOf, optional, several, text } from '../values.ts';
 const PLAIN_TEXT = { allowed: 'a string', pattern: /^(?=.*\S)\P{Cc}*$/u };
 
 const tls = group(
-  'Encrypted connections to the brokers. Files are PEM, relative to the configuration file; each new connection uses their current content.',
+  'Encrypted connections to the brokers. Paths of PEM files are relative to the configuration file; each new connection uses their current content.',
   {
     enabled: flag(
       'Whether the listener of the brokers uses TLS (security protocol SSL or SASL_SSL).',

@@ -17,7 +17,7 @@ export interface LaneOption {
   /** Expression that is true for the events of the lane. */
   readonly when: string | undefined;
   readonly share: number;
-  /** Age in ms by which decisions are due. undefined for the pipeline's objective. */
+  /** Age in ms by which decisions are due. undefined means the pipeline's objective. */
   readonly ageMs: number | undefined;
 }
 

@@ -66,7 +66,7 @@ export const filterOption = optional(
   'none',
 );
 
-/** Option that is an expression in a mapping, or `word`. For `word` the typed configuration has undefined. */
+/** Option with the value `{field: EXPRESSION}`, or `word`, which becomes undefined in the typed configuration. */
 export function fieldOr(word: string, help: string): Value<string | undefined, ''> {
   return optional(
     value({

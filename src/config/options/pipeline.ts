@@ -22,7 +22,7 @@ import { sourceOptions } from './source.ts';
 const output = group('Decisions.', {
   topic: derived(topic('Topic of the decisions; it must exist.'), '<source.topic>.decisions'),
   format: choice(
-    'Format of the values. With json-schema, avro and protobuf, each value begins with a schema id; they require schemaRegistry and a schema registered with the command schemas register.',
+    'Format of the values. With json-schema, avro and protobuf, each value begins with a schema id; these formats require schemaRegistry and a schema registered by `schemas register`.',
     ['json', 'json-schema', 'avro', 'protobuf'],
   ),
   subject: derived(
@@ -36,7 +36,7 @@ const output = group('Decisions.', {
   includeContent: flag('Whether a decision repeats the content.', false),
   key: fieldOr(
     'source',
-    'Key of a decision. source: the key of its event. An expression yields a string, a number, or null for no key.',
+    'Key of a decision. source: the key of its event. An expression must yield a string, a number, or null for no key.',
   ),
   headers: several(
     text({
@@ -61,7 +61,7 @@ const review = group('Polling of batches at the service, and handling of failure
     ['wait', 'error'],
   ),
   onRejectedType: choice(
-    'For a content type that the service rejects (400, 422 on create): park its records, or make them dead letters.',
+    'For a content type that the service rejects (400, 422 on create): pause it, or make its records dead letters.',
     ['pause', 'dead-letter'],
   ),
   pause: duration(
@@ -71,7 +71,7 @@ const review = group('Polling of batches at the service, and handling of failure
     '1d',
   ),
   grace: duration(
-    'Maximum time for which the service may miss an upload, or report a batch or decision as unknown (404, 410). After that, the records are submitted in a new batch, or the lookup ends.',
+    'Maximum time for which the service may fail to see an upload, or report a batch or decision as unknown (404, 410). After that, the records are submitted in a new batch, or the lookup ends.',
     '10m',
     '1s',
     '1d',
@@ -99,7 +99,7 @@ const review = group('Polling of batches at the service, and handling of failure
   columns: optional(
     several(
       text({
-        help: 'Metadata keys that become columns of the uploaded files, for policies. Decisions return all metadata.',
+        help: 'Metadata keys that become columns of the uploaded files, so that policies can use them. Decisions return all metadata.',
         allowed: 'a string',
       }),
       'metadata keys',
@@ -134,7 +134,7 @@ const kafka = group('Tuning of the Kafka client of this pipeline.', {
     '15m',
   ),
   fetchMaxBytes: bytes(
-    'Maximum size of a fetch; for each partition, an eighth of it. A larger record is fetched alone.',
+    'Maximum size of a fetch. Each partition may fill an eighth of it. A larger record is fetched alone.',
     '2MiB',
     '64KiB',
     '512MiB',
@@ -169,7 +169,7 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
   lanes: lanesOption,
   quota: {
     ...someOf(
-      'Limits of the pipeline over all replicas, divided equally among its shards: rows submitted in any 60 s, rows submitted in a day (UTC), rows under review, and calls of the service per second. Above a limit, batches and calls wait with the reason quota.',
+      'Limits of the pipeline over all replicas, divided equally among its shards: rows submitted in any 60 s, rows submitted in a day (UTC), rows under review, and calls to the service per second. Above a limit, batches and calls wait with the reason quota.',
       {
         rowsPerMinute: integer('', undefined, 1, 1_000_000_000),
         rowsPerDay: integer('', undefined, 1, 1_000_000_000_000),

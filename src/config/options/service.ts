@@ -18,7 +18,7 @@ import { NAME } from './names.ts';
 const tls = group('Certificates for https, in files as in kafka.tls.', {
   ca: several(
     pemFile(
-      'Authorities trusted for the service and the storage, in addition to the ones in Node.js.',
+      "Authorities trusted for the service and the storage, in addition to Node's built-in ones.",
       'CERTIFICATE',
     ),
     'paths of PEM files',
@@ -30,7 +30,7 @@ const tls = group('Certificates for https, in files as in kafka.tls.', {
   key: optional(pemFile('Unencrypted private key for `certificate`.', 'PRIVATE KEY')),
 });
 
-const transfer = group('Uploads and downloads at presigned addresses (operating.md).', {
+const transfer = group('Uploads and downloads at presigned addresses (service-security.md).', {
   hosts: several(
     text({
       help: 'Hosts of presigned addresses and redirects. An empty list allows every public host.',

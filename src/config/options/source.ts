@@ -15,7 +15,7 @@ export const sourceOptions = group('Records to read, and how to interpret them.'
   startFrom: choice('Start position of a group without committed offsets.', ['earliest', 'latest']),
   types: several(
     text({
-      help: 'Content types to submit; others become dead letters. An empty list allows every type.',
+      help: 'Content types to submit; records of others become dead letters. An empty list allows every type.',
       allowed: 'a string',
     }),
     'strings',
@@ -32,7 +32,7 @@ export const sourceOptions = group('Records to read, and how to interpret them.'
   mapping: mappingOptions,
   filter: filterOption,
   sample: percentage(
-    'Share of the keys whose records are processed, by a hash of the key (mapping.md). Other records are skipped and counted.',
+    'Share of the keys whose records are processed, chosen by a hash of the key (mapping.md). Other records are skipped and counted.',
     '100 %',
   ),
   maxContent: bytes(
@@ -42,7 +42,7 @@ export const sourceOptions = group('Records to read, and how to interpret them.'
     '1GiB',
   ),
   maxInFlight: integer(
-    'Records in flight per partition above which intake pauses (sizing.md).',
+    'Number of records in flight per partition above which intake pauses (sizing.md).',
     200_000,
     1_000,
     2_000_000,

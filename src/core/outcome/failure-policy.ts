@@ -69,7 +69,7 @@ export function jobRule(failure: JobFailure): JobRule {
 /**
  * Decides what happens to the remaining records of a failed batch.
  * @param left unsettled records of the job
- * @param spent batches submitted so far in the job's line
+ * @param spent batches submitted so far in the job's line (a first submission and its retries)
  */
 export function decide(
   failure: JobFailure,

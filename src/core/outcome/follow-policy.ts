@@ -21,7 +21,7 @@ export type RemoteState =
   | 'cancelled'
   /** The service has no batch with this id (404, 410). */
   | 'missing'
-  /** A state that this version does not have. Treated as pending, and logged once. */
+  /** A state that this version does not define. Treated as pending, and logged once. */
   | 'unknown';
 
 export interface FollowRules {
@@ -35,7 +35,7 @@ export interface FollowState {
   readonly createdMs: number;
   /** End of the grace period for the upload. */
   readonly uploadUntilMs: number;
-  /** State in the service's last response, and the time since which it has been in this state. */
+  /** State in the service's last response, and the time since which the job has been in it. */
   readonly remote: RemoteState | undefined;
   readonly sinceMs: number;
 }
@@ -66,7 +66,7 @@ export function heard(state: FollowState, remote: RemoteState, nowMs: number): F
   return remote === state.remote ? state : { ...state, remote, sinceMs: nowMs };
 }
 
-/** @param answer `none` if the service did not respond, or only about some of the job's records */
+/** @param answer `none` if the service did not respond, or responded about only some of the job's records */
 export function next(
   state: FollowState,
   answer: RemoteState | 'none',
