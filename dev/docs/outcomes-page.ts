@@ -124,7 +124,7 @@ ${table(['Code', 'Meaning', 'What to do'], codes)}
 
 ## Dead-letter reasons
 
-These are the values of the header \`dead-letter-reason\`; \`dead-letter-message\` has the field.
+These are the values of the header \`dead-letter-reason\`; \`dead-letter-message\` has the details.
 *Replay* means \`dead-letters replay\` ([tools.md](tools.md)), which sends the original again as a new event.
 
 ${table(['Reason', 'Meaning', 'What to do'], reasons)}
