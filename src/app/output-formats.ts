@@ -118,7 +118,7 @@ export class OutputFormats {
   }
 }
 
-/** Returns why an output's schema is not registered, and the remedy. */
+/** Returns the reason why an output's schema is not registered, and the remedy. */
 export function outputProblem(
   state: Exclude<SchemaState, { state: 'registered' }>,
   { subject, codec }: RegisteredFormat,

@@ -4,7 +4,7 @@ import { type ServiceConfig, type ServiceConfigs, servicesOf } from '../config/s
 import type { ReadLimits } from '../kafka/index.ts';
 import { ENGINE_LIMITS, type PipelineOptions } from '../pipeline/context/options.ts';
 
-/** Maximum record size in relation to content and metadata: JSON may have escapes, and events have other members. */
+/** Maximum record size as a multiple of content and metadata: JSON may have escapes, and events have other members. */
 const LARGEST_RECORD = 4;
 const MAX_HEADERS = 1_000;
 /** Maximum size of a decompressed record batch. Only a hostile producer can make a batch this large. */

@@ -33,7 +33,7 @@ export class ConfigReload {
   /** State for the console. */
   view: ReloadView = { problem: '', restart: '', applied: '', appliedMs: 0 };
 
-  /** @param running configuration from the file, with which the connector starts */
+  /** @param running the file's configuration, with which the connector starts */
   constructor(running: Config, file: string, env: NodeJS.ProcessEnv) {
     this.#running = running;
     this.#origin = { file, directory: dirname(file) };

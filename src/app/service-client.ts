@@ -7,7 +7,7 @@ import type { ContentReviewClientOptions } from '../../packages/client/src/servi
 import type { Secret } from '../config/secret.ts';
 import type { ServiceConfig } from '../config/services.ts';
 
-/** Maximum time to connect. After it, a connection is unlikely to succeed. */
+/** Maximum time to connect. After that, a connection is unlikely to succeed. */
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Retries for about four seconds. During a longer outage the pipeline pauses. */
 const RETRY = { maxRetries: 4, baseMs: 250, capMs: 20_000 };
@@ -16,7 +16,7 @@ const TOOL_TIMEOUT_MS = 5_000;
 /** Timeout of a request to the schema registry or token endpoint. Both respond from memory. */
 export const OUTBOUND_TIMEOUT_MS = 10_000;
 
-/** The body may take longer than the headers, because a storage may pause within a file. */
+/** The body may take longer than the headers, because storage may pause within a file. */
 const timeouts = (timeoutMs: number) => ({
   connectTimeoutMs: Math.min(timeoutMs, CONNECT_TIMEOUT_MS),
   headersTimeoutMs: timeoutMs,
@@ -54,7 +54,7 @@ export function serviceClient(
   });
 }
 
-/** Returns a client with short timeouts, for tools. @throws as `serviceClient` */
+/** Returns a client with short timeouts, for tools. @throws the errors of `serviceClient` */
 export function toolService(service: ServiceConfig): ContentReviewClient {
   return serviceClient(service, {
     ...timeouts(Math.min(service.timeoutMs, TOOL_TIMEOUT_MS)),
@@ -72,7 +72,7 @@ interface OutboundOptions {
 /**
  * Returns HTTP connections to the schema registry or to Kafka's token endpoint, through the
  * environment's proxy.
- * @throws TypeError that contains the unusable proxy or file
+ * @throws TypeError that names the unusable proxy or file
  */
 export function outboundHttp(
   { ca, connections }: OutboundOptions,

@@ -1,7 +1,7 @@
 /**
  * Readiness of the service: the conditions `service` (it responds) and `api_key` (it accepts the
- * key). A request for an unknown object tests both: at the start, and after a failed call until
- * such a request succeeds. The conditions are therefore correct even while no pipeline has work
+ * key). Requests for an unknown object test both, at the start and after a failed call, until one
+ * succeeds. The conditions are therefore correct even while no pipeline has work
  * (docs/endpoints.md).
  */
 import { randomUUID } from 'node:crypto';
@@ -45,7 +45,7 @@ export class ServiceProbe {
   /** Aborting it ends the current probing. undefined while the service is well. */
   #probing: AbortController | undefined;
   readonly #accepted = Promise.withResolvers<void>();
-  /** True from a probe whose key was refused until the service accepts the key. */
+  /** True after a probe in which the key was refused, until the service accepts the key. */
   #isRefused = false;
   #takesShards = false;
 
@@ -85,7 +85,7 @@ export class ServiceProbe {
     for (let isLogged = false; ; isLogged = true) {
       await clock.sleep(OUTAGE_MS, signal);
       if (!this.#isRefused) break;
-      if (!isLogged) logger.error({}, 'the API key is not accepted; joining the group once it is');
+      if (!isLogged) logger.error({}, 'API key refused; joining the group once it is accepted');
     }
     logger.warn({}, 'the service has not accepted a request yet; joining the group nevertheless');
   }
@@ -166,7 +166,7 @@ export class ServiceProbe {
       this.#isRefused ||= isKey;
       if (isKey) health.notReady(KEY_CONDITION, `${message}; ${this.#consequence}`);
       else health.notReady(SERVICE_CONDITION, message);
-      // Without a status, the request was not sent because the key is unusable. Then `service` stays unchanged.
+      // No status: the request was not sent, because the key is unusable. Then `service` stays unchanged.
       if (isKey && status !== undefined) health.ready(SERVICE_CONDITION);
       return message;
     }

@@ -16,7 +16,7 @@ export function guardedKind(kind: PipelineKind, internal: InternalErrors): Pipel
   function failed(operation: ServiceCall, where: object, signal: AbortSignal, error: unknown) {
     if (signal.aborted || error instanceof ServiceError) return error;
     internal.report(operation, where, crashOf(error));
-    const message = `the connector failed on a response of the service (${classOf(error)}): see its log for the stack frames`;
+    const message = `the connector failed on a response of the service (${classOf(error)}): see the connector's log for the stack frames`;
     return new ServiceError('protocol', message, {
       operation,
       mayHaveArrived: operation === 'upload',

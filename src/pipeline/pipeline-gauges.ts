@@ -32,7 +32,7 @@ export function lanesOf(reports: readonly Pick<WorkerReport, 'lanes'>[]) {
   }));
 }
 
-/** Returns the rows left of each limit of the quota, over all shards. */
+/** Returns the rows left under each limit of the quota, over all shards. */
 export function quotaOf(reports: readonly Pick<WorkerReport, 'quota'>[]): PipelineView['quota'] {
   const all = reports.flatMap(({ quota }) => quota ?? []);
   return QUOTA_LIMITS.flatMap((limit) => {

@@ -202,7 +202,7 @@ export class Pipeline {
   }
 
   #left(reason: string): void {
-    // Workers keep their shards, because a second owner fences them. Uploads wait for the group.
+    // Workers keep their shards, because a new owner would fence them. Uploads wait for the group.
     if (this.#leftBecause === undefined)
       this.#ports.logger.warn({ reason }, 'left the consumer group');
     this.#leftBecause = reason;
@@ -327,7 +327,7 @@ export class Pipeline {
     this.#hasOwned ||= reports.some(({ owner }) => owner);
     for (const { worker, losses } of this.#slots.values()) losses.look(worker, clock.monotonic());
     if (!this.#stopping.signal.aborted) this.#publishReadiness();
-    // The lag is unknown while an assigned shard was lost and has no worker yet.
+    // After the loss of an assigned shard, the lag is unknown until the shard has a worker again.
     const isWorkedOn = [...this.#assigned.keys()].every((shard) => this.#slots.get(shard)?.worker);
     this.#lag = isWorkedOn ? lagOf(reports, clock.monotonic()) : undefined;
     publishGauges(metrics, { pipeline: name }, reports, this.#lag, this.#context?.ledger.open ?? 0);

@@ -42,12 +42,12 @@ async function explained<T>(work: Promise<T>): Promise<T> {
   } catch (error) {
     const problem = registryProblem(error, 'read');
     if (problem === undefined) throw error;
-    const remedy = problem.isRefusal ? '' : ': check schemaRegistry, and that the registry runs';
+    const remedy = problem.isRefusal ? '' : ': check schemaRegistry and whether the registry runs';
     throw new Error(problem.why + remedy, { cause: error });
   }
 }
 
-/** Types of the schemas to which the values of a source refer, by its format. */
+/** Types of the schemas to which a source's values refer, by the source's format. */
 const SOURCE_TYPES: Partial<Record<EventFormatName, SchemaType>> = {
   avro: 'AVRO',
   'json-schema': 'JSON',

@@ -1,4 +1,4 @@
-/** Opens a pipeline for the tools. They do not use the connector's group, transactions and offsets. */
+/** Opens a pipeline for the tools. They do not use the connector's group, transactions or offsets. */
 
 import { systemClock } from '../../../packages/client/src/base/clock.ts';
 import { type Config, choosePipeline, type PipelineConfig } from '../../config/schema.ts';
@@ -52,7 +52,7 @@ export async function withPipeline<T>(
         if ((await kafka.admin.describeTopic(topic)) !== undefined) continue;
         const hint =
           role === 'journal'
-            ? 'this pipeline has never run, or under another name, or its journal is lost'
+            ? 'this pipeline has never run, has run under another name, or has lost its journal'
             : 'check its name';
         throw new InspectError(
           'refused',
@@ -130,5 +130,5 @@ function skipOf(pipeline: PipelineConfig): InspectedPipeline['isSkipped'] {
   };
 }
 
-/** Stands in for a format that needs a schema registry. Sample and null values are decided without it. */
+/** Stands in for a format that needs a schema registry. Sample and null values are checked without it. */
 const UNREAD: EventFormat = { read: () => poison('undecodable', '') };

@@ -83,7 +83,7 @@ function formatOf({ source }: PipelineConfig, notes: string[]): EventFormat {
   const format = PLAIN_FORMATS[source.format];
   if (format === undefined)
     notes.push(
-      `The sample is read as JSON, the form that a value has after decoding (format ${source.format}) with its schema from the registry.`,
+      `The sample is read as JSON, because values of format ${source.format} have this form after decoding with a schema from the registry.`,
     );
   return format ?? jsonFormat;
 }

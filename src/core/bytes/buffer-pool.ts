@@ -42,7 +42,7 @@ export class BufferPool {
     const size = buffer.length;
     this.#lentBytes -= size;
     if (size > MOST_BYTES || this.#idleBytes + size > this.#maxIdleBytes) {
-      // Frees the memory now. Otherwise it would be in use until the next full garbage collection.
+      // Frees the memory now instead of at the next full garbage collection.
       buffer.buffer.transfer(0);
       return;
     }

@@ -1,6 +1,6 @@
 /**
- * Source record as a view of the fetched bytes. Key and value become Buffers only on access. Most
- * records need only the position of the value, and the Buffers would be most of the garbage.
+ * Source record as a view of the fetched bytes. Key and value become Buffers only on access.
+ * Usually only the position of the value is needed, and the Buffers would be most of the garbage.
  */
 import type { RecordHeaders, SourceRecord } from '../record.ts';
 

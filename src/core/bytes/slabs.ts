@@ -7,7 +7,7 @@
  *   …                                        // `room` again for each further part of the row
  *   slabs.endRow();                          // or `dropRow()`, after an exception
  *
- * `written()` returns the rows by slab, `body()` as one body.
+ * `written()` returns the rows by slab; `body()` returns them as one body.
  */
 
 import type { BufferPool } from './buffer-pool.ts';

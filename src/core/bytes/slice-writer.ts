@@ -1,4 +1,4 @@
-/** Writer of consecutive slices. Terminal records go into one buffer, other values into columns. */
+/** Writer of consecutive slices. Writes records to one buffer, and other values to columns. */
 import { grown } from '../../../packages/client/src/base/grown.ts';
 import { attempt, internalPoison } from '../outcome/internal-error.ts';
 import type { OutgoingRecord } from '../record.ts';

@@ -26,7 +26,7 @@ export interface Control {
   readonly hold?: Hold;
 }
 
-/** Commitment of a shard's owner to a command until it reads a newer revision. */
+/** Commitment of a shard's owner to a command, until the owner reads a newer revision. */
 export interface Acknowledgement extends Control {
   readonly atMs: number;
   /** True if the shard is drained: it has no live job and no other record in flight. */

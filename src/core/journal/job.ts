@@ -10,7 +10,7 @@ export interface JobSource {
   readonly partition: number;
   /** Number of resets of the group before these records were read. It is part of their event ids. */
   readonly replay: number;
-  /** All offsets of the job, encoded. The job's remainder has those that are not settled. */
+  /** All offsets of the job, encoded. The job's remainder has the unsettled ones. */
   readonly offsets: string;
 }
 

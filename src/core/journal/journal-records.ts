@@ -143,7 +143,7 @@ export function readJournalRecord(key: string, text: string | null): JournalEntr
   if (text === null) {
     if (id !== '') return { entry: isLeft ? 'left' : 'job', id, value: null };
     throw new JournalFormatError(
-      `the journal has a tombstone for ${quote(key)}, which must never be deleted`,
+      `the journal has a tombstone for ${quote(key)}, a record that must never be deleted`,
     );
   }
   const value = parsed(key, text);

@@ -207,7 +207,7 @@ export class PartitionState {
     return this.#seenOffset;
   }
 
-  /** Returns false if intake read another record at this offset before, because the topic was created again. */
+  /** Returns false if intake has read a different record at this offset: the topic was created again. */
   matches(offset: number, timestampMs: number): boolean {
     if (offset > this.#seenOffset) {
       this.#seenOffset = offset;
@@ -245,7 +245,7 @@ export class PartitionState {
 
   /**
    * Assigns the offset of a record that the transaction being built settles or adds to a job, or
-   * that was skipped. The journal has a skipped record after the next transaction.
+   * that was skipped. A skipped offset reaches the journal with the next transaction.
    * @param timestampMs undefined if unknown
    */
   assign(offset: number, timestampMs: number | undefined): void {
@@ -293,7 +293,7 @@ const MAX_PEEK = 10_000;
  * Returns the progress after an operator has reset the group to `offset` (`keeps-live-jobs` in the
  * protocol's model). Everything below is skipped; everything above is reviewed again, except
  * records of live jobs.
- * @returns the new progress, and an upper bound of the records skipped unread (gaps count too)
+ * @returns the new progress, and the maximum number of records skipped unread (gaps count too)
  */
 export function resetProgress(
   previous: PartitionProgress,

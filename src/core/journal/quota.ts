@@ -1,7 +1,7 @@
 /**
  * Quota of one shard: rows that it may submit per minute and per day, and rows under review. The
  * submitted rows are part of the shard's journal, so that the count continues after a restart or
- * takeover; the rows under review are the rows of its live jobs. Callers pass in the time.
+ * takeover. Rows under review are the rows of the shard's live jobs. Callers pass in the time.
  *
  * A minute is any interval of 60 s; submissions are kept by second. A day is a day in UTC.
  */
@@ -29,8 +29,8 @@ export interface QuotaRecord {
 
 /**
  * Maximum size of a batch as a fraction of a limit: BATCH_PART of the rows per minute and per day,
- * REVIEW_PART of the rows under review. BATCH_PART is small because the rest of a minute or a day
- * is lost if it is too little for the next batch.
+ * REVIEW_PART of the rows under review. BATCH_PART is small, because rows left in a minute
+ * or a day are lost if they are too few for the next batch.
  */
 const BATCH_PART = 1 / 20;
 const REVIEW_PART = 1 / 4;

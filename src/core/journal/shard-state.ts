@@ -3,7 +3,7 @@
  * (docs/ARCHITECTURE.md).
  *
  * A method that returns a Step changes this state at once. The caller commits steps in the order in
- * which they were built. If a commit fails, it discards this state and claims the shard again.
+ * which they were built. If a commit fails, the caller discards this state and reclaims the shard.
  */
 import type { Coordinates } from '../bytes/encoded-records.ts';
 import type { JournalWrite, OffsetCommit, Transaction } from '../ports/kafka.ts';
@@ -128,7 +128,7 @@ export class ShardState {
     this.#unmarked.add(job);
   }
 
-  /** Moves records from a job to a job for their next attempt. The old job shrinks, or ends if no records remain. */
+  /** Moves records from a job to the job of their next attempt. The old job shrinks, or ends if no records remain. */
   move(from: LiveJob, record: JobRecord, items: Iterable<SourceCoordinate>): Step {
     for (const { partition, offset } of items) {
       takeFrom(from, partition, offset);
@@ -151,7 +151,7 @@ export class ShardState {
   /** Settles records that are in no job. This step also publishes their dead letters. */
   deadLetter(records: readonly UnassignedRecord[]): Step | undefined {
     const all = CoordinateSet.of(records);
-    if (all.size < records.length) throw new Error('a record would end as two dead letters');
+    if (all.size < records.length) throw new Error('a record would get two dead letters');
     this.#assign(all, records);
     return this.#progress();
   }

@@ -29,7 +29,7 @@ export const DEAD_LETTER_HEADERS = {
  */
 export const REPLAYS_HEADER = 'dead-letter-replays';
 
-/** Returns how often a source record or a dead letter was replayed. */
+/** Returns the number of times that a source record or a dead letter was replayed. */
 export function replaysOf({ headers }: Pick<SourceRecord, 'headers'>): number {
   const text = String(lastHeader(headers, REPLAYS_HEADER) ?? '');
   return /^\d{1,6}$/.test(text) ? Number(text) : 0;

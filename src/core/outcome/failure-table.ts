@@ -16,7 +16,7 @@ export type Reaction =
   | { readonly do: 'reject_type' }
   /** Treats this attempt at the batch as failed. */
   | { readonly do: 'fail'; readonly as: JobFailure }
-  /** Requests the batch and its file again, after `afterMs` at the earliest. `counted` repetitions are limited. */
+  /** Requests the batch and its file again after at least `afterMs`. If `counted`, repetitions are limited. */
   | { readonly do: 'download_again'; readonly counted: boolean; readonly afterMs?: number };
 
 /** Cause of a failed batch; also a metric label and the code of ERROR decisions. */
@@ -49,8 +49,8 @@ export interface JobRule {
    */
   readonly again: 'always' | 'attempts' | 'never';
   /**
-   * Whether to halve the batch if it is not submitted again as one, because one record may be the
-   * cause. Records that still fail are handled by review.onFailure.
+   * Whether to halve the batch if it is not submitted again as one batch, because one record may
+   * be the cause. Records that still fail are handled by review.onFailure.
    */
   readonly halved: boolean;
   /** Failed batches that count towards a pause of the content type. Five in a row pause it. */
@@ -195,7 +195,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
       failure: 'results_unreadable',
       ...ROWS_HALVED,
       message:
-        'the result file was unreadable before the row of this item, even when it was submitted alone',
+        'the result file became unreadable before the row of this item, even when the item was submitted alone',
     },
   },
   {

@@ -35,7 +35,7 @@ export function crashOf(error: unknown): string {
 export function internalPoison(error: unknown): Poison {
   return {
     reason: 'internal_error',
-    message: `the connector failed on this record (${classOf(error)}): see its log for the stack frames`,
+    message: `the connector failed on this record (${classOf(error)}): see the connector's log for the stack frames`,
     crash: crashOf(error),
   };
 }

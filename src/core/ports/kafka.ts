@@ -5,7 +5,7 @@ import type { Poison, SourceRecord } from '../record.ts';
 /** The two topics that one consumer group reads: content, and the connector's journal. */
 export type Stream = 'source' | 'journal';
 
-/** Offsets whose records cannot be read, because of one record or of their whole batch. */
+/** Offsets of records that cannot be read: one record, or a whole batch. */
 export interface UnreadableRecords {
   /** First offset. */
   readonly from: number;
@@ -30,7 +30,7 @@ export interface RecordPiece {
 }
 
 /**
- * Reserves memory for a record larger than a piece before it is assembled. Such a record is a piece
+ * Reserves memory for a record larger than a piece, before the record is assembled. It is a piece
  * of its own. The caller of `pieces` releases the memory. If the promise rejects, the iteration
  * ends.
  */
@@ -38,9 +38,9 @@ export type ReserveMemory = (bytes: number) => Promise<void>;
 
 /**
  * A fetched batch. If the position is outside the log, a batch without records reports it at once.
- * Below the start (retention), `fetchOffset` is the start, where reading resumes. Beyond the end
- * (topic created again), `endOffset` is below `fetchOffset`. Then nothing is read until the next
- * seek, and the report is repeated every few seconds.
+ * If it is below the start (retention), `fetchOffset` is the start, where reading resumes. If it is
+ * beyond the end (topic created again), `endOffset` is below `fetchOffset`. Then nothing is read
+ * until the next seek, and the report is repeated every few seconds.
  */
 export interface FetchedBatch {
   readonly stream: Stream;
@@ -152,7 +152,7 @@ export interface Transaction {
 }
 
 /**
- * Reasons why a transaction was not confirmed. After each of them the producer is unusable: close
+ * Reasons why a transaction was not confirmed. After any of them, the producer is unusable: close
  * it and claim the shard again.
  */
 export type TransactionFailure =
@@ -245,7 +245,7 @@ export interface ClusterAdmin {
   createTopic(topic: string, spec: TopicSpec): Promise<void>;
   /**
    * Log start and end of each partition for a read_committed consumer (end is the last stable
-   * offset). Partitions that fail individually, for instance without a leader, are omitted.
+   * offset). Partitions that fail individually, for instance for lack of a leader, are omitted.
    * @throws UnreadPartitionError if all fail in this way
    */
   ranges(
@@ -308,7 +308,7 @@ export interface TopicRange {
 export interface TopicScan {
   /** Bounds of every partition, ascending. Rejects with an error that contains the topic. */
   bounds(topic: string): Promise<ReadonlyMap<number, PartitionBounds>>;
-  /** First offset of each partition whose record is not older than `timestampMs`, or the end if there is none. */
+  /** Per partition, the first offset whose record is not older than `timestampMs`, or the end if there is none. */
   firstAt(topic: string, timestampMs: number): Promise<ReadonlyMap<number, number>>;
   /**
    * Delivers the committed records of one partition from `from` to `until` (exclusive), in order,

@@ -83,8 +83,8 @@ export interface KindSteps {
    */
   prepare?(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> | undefined;
   /**
-   * Estimates the maximum memory for decoding a record, in bytes. The engine reserves an estimate
-   * above 4 MiB before decoding. Called for every record, so it must be fast.
+   * Estimates the maximum memory for decoding a record, in bytes. Above 4 MiB, the engine reserves
+   * the memory before decoding. Called for every record, so it must be fast.
    */
   decodeCost?(record: SourceRecord): number;
   /**
@@ -104,7 +104,7 @@ export interface KindSteps {
   create(type: string, signal: AbortSignal): Promise<CreatedJob>;
   /** @throws ServiceError */
   upload(job: CreatedJob, body: EncodedBody, signal: AbortSignal): Promise<void>;
-  /** @throws ServiceError, except for 404 and 410, which are the state `missing` */
+  /** @throws ServiceError, except for 404 and 410, which result in the state `missing` */
   status(remoteId: string, signal: AbortSignal): Promise<RemoteStatus>;
   /** Returns the terminal record, with status ERROR, of an item that has no result. */
   failure(
@@ -150,8 +150,8 @@ export interface PerItemKind extends KindSteps {
    * Yields outcomes of these items, in any order, several at a time. Items that have no outcome yet
    * are omitted, and passed again later.
    * @param job called for each outcome, because its result contains the time of the decision
-   * @param last true if the job's time limit has passed. Items without a final outcome then end
-   * with that reason
+   * @param last true if the job's time limit has passed. Items without a final outcome then fail
+   * for that reason
    * @throws ServiceError after the outcomes that were available
    */
   outcomes(

@@ -6,7 +6,7 @@
 export type Labels = Readonly<Record<string, string | number>>;
 
 export interface Metrics {
-  /** Adds to a counter. `name` is a name in src/telemetry/metric-list.ts, which has no prefix. */
+  /** Adds to a counter. `name` has no prefix, as in src/telemetry/metric-list.ts. */
   count(name: string, labels: Labels, by?: number): void;
   /** Sets a gauge, or removes its series if `value` is undefined. */
   set(name: string, labels: Labels, value: number | undefined): void;
@@ -27,7 +27,7 @@ export interface Logger {
 export interface HealthReporter {
   /**
    * Reports the start of a Kafka transaction. If it takes longer than `atMostMs`, the process is
-   * not live. Returns a function to call at its end.
+   * not live. Returns a function to call when the transaction ends.
    */
   transaction(shard: string, atMostMs: number): () => void;
   /** Reports that the condition `name` is met. */

@@ -92,7 +92,7 @@ export interface LookupOptions extends LookupMapping {
   readonly newId: () => string;
   /** Called once for each status that the API does not define. Such a decision is treated as pending. */
   readonly onNotice?: (status: string) => void;
-  /** Called for invalid responses, but not for all frequent ones. The message contains the call and the cause. */
+  /** Called for invalid responses, at a limited rate. The message contains the call and the cause. */
   readonly onBadAnswer?: (message: string) => void;
 }
 
@@ -138,7 +138,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
 
   /**
    * Checks that a decision found earlier can still be found, before an id is given up. If it
-   * cannot, the service or a gateway before it fails for all ids, and no id may be given up.
+   * cannot, the service or a gateway in front of it fails for all ids, and no id may be given up.
    * @throws ServiceError
    */
   async function mustFindKnown(id: string, signal: AbortSignal): Promise<void> {

@@ -191,7 +191,7 @@ export class CsvRows implements RowSink {
     this.#cell(shown, 0, shown.length, false);
   }
 
-  /** Writes a metadata value. A string becomes its text, any other value its JSON. */
+  /** Writes a metadata value: a string as its text, any other value as its JSON. */
   #value({ metadata, bytes }: EventPart, member: number): void {
     const start = metadata.valueStart(member);
     const end = metadata.valueEnd(member);

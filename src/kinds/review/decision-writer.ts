@@ -84,7 +84,7 @@ export class DecisionWriter {
     return FIXED_BYTES + 2 * end + verdict + job;
   }
 
-  /** Writes the decision for an event part that was read before. @returns the offset of the next byte */
+  /** Writes the decision for an event part whose `read` was called. @returns the offset of the next byte */
   write(
     part: EventPart,
     { status, result, labels, error }: Verdict,

@@ -14,7 +14,7 @@ import { BODY_START, type EventPart } from './event-part.ts';
 const VERSION = 0x61;
 const CODE_LENGTH = 16;
 const HEAD_LENGTH = 1 + CODE_LENGTH;
-/** Maximum size in bytes of nearly all bodies, including the key before them. */
+/** Size in bytes that few bodies exceed, including the key before the body. */
 const USUAL_SIZE = BODY_START + 1024;
 const SPACE = 0x20;
 
@@ -48,7 +48,7 @@ export class RowSeal {
     return at + to.write(part.bytes.toString('base64url', BODY_START, part.end), at, 'latin1');
   }
 
-  /** Reads the cell bytes[start, end) into a part. @returns the reason if it is not authentic, without quoting it */
+  /** Reads the cell bytes[start, end) into a part. @returns the reason (never the text) if the cell is not authentic */
   open(bytes: Buffer, cellStart: number, cellEnd: number, part: EventPart): string | undefined {
     let start = cellStart;
     let end = cellEnd;

@@ -26,7 +26,7 @@ export class RefusedError extends Error {
 
 /**
  * Returns the reason why a pipeline must not claim a lost shard again, or undefined. Kafka rejects
- * claims without permission. Once the process has owned a shard, a missing permission was revoked,
+ * claims without permission. If the process has owned a shard, the missing permission was revoked,
  * and may be restored.
  */
 export function refusalOf(error: unknown, hasOwned: boolean): string | undefined {

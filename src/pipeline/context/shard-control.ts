@@ -56,7 +56,7 @@ export class ShardControl {
     return this.#control.revision;
   }
 
-  /** Hold by the current command. undefined if the pipeline is running. */
+  /** Hold that the current command sets. undefined if the pipeline is running. */
   get hold(): Hold | undefined {
     return this.#control.hold;
   }

@@ -1,7 +1,7 @@
 /**
  * Terminal writer of a shard: the only code that publishes decisions and dead letters.
  *
- * Every source record ends as exactly one of them (I2), because one transaction has both the
+ * Every source record results in exactly one of them (I2), because one transaction has both the
  * terminal record and the journal records that account for the source record: the remainder of its
  * job or, if it is in no job, the progress of its partition. After a crash, both exist or neither.
  * `ShardState` throws if a record would be settled twice.
@@ -197,7 +197,7 @@ export class TerminalWriter {
     try {
       await committed;
     } catch (error) {
-      // These records are booked here, because ShardWorker.#end leaves out records of a running transaction.
+      // Releases these records here, because ShardWorker.#end leaves out records of a running transaction.
       if (sent !== undefined) {
         ledger.released(chunk.length);
         sent.drop(chunk.length);

@@ -100,7 +100,7 @@ export class TransactionQueue {
     }
   }
 
-  /** Waits for the running transaction, then runs `last`. Rejects all other transactions. Never rejects itself. */
+  /** Waits for the running transaction, then runs `last`. Other transactions reject; this call never rejects. */
   async close(last?: () => Transaction | undefined): Promise<void> {
     this.#closed = true;
     if (last !== undefined)

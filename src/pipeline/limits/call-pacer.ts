@@ -2,7 +2,7 @@
  * Pacer of the calls that one replica makes to the service for a pipeline with `callsPerSecond`.
  * Each replica has the part of the rate that belongs to its shards, and each shard has one owner.
  * An unused part of the rate is lost instead of saved for a burst, so the pipeline never makes more
- * calls in a second than the rate and one per shard.
+ * calls in a second than the rate plus one per shard.
  */
 import { abortable } from '../../../packages/client/src/base/abortable.ts';
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
@@ -21,7 +21,7 @@ export class CallPacer {
   readonly #clock: Clock;
   /** Fraction of the pipeline's shards that this replica owns, from 0 to 1. */
   #share = 0;
-  /** Fraction of the next call that the rate allowed by `#atMs`, from 0 to 1. */
+  /** Fraction of the next call that the rate had allowed at `#atMs`, from 0 to 1. */
   #credit = 0;
   #atMs = 0;
   readonly #line = new Set<Waiting>();

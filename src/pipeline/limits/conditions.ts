@@ -14,7 +14,7 @@ export class Conditions {
     }
   }
 
-  /** Must be called when a condition may hold. */
+  /** Must be called when a condition may have become true. */
   look(): void {
     for (const look of this.#looks) look();
   }

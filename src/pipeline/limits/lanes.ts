@@ -112,7 +112,7 @@ class Turns {
     this.#choose = choose;
   }
 
-  /** Runs `task` when its turn comes, and settles as the task does. */
+  /** Runs `task` when its turn comes, and returns its result. @throws the task's error */
   async run<T>(rank: Rank, task: () => Promise<T>): Promise<T> {
     const turn = Promise.withResolvers<void>();
     const end = Promise.withResolvers<void>();

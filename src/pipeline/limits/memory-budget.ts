@@ -66,7 +66,7 @@ interface Reservation {
 interface Common {
   readonly budgets: MemoryBudget[];
   readonly line: Set<Reservation>;
-  /** Waits for room of intake. */
+  /** Waits for room in intake's memory. */
   readonly room: Conditions;
 }
 
@@ -164,8 +164,8 @@ export class MemoryBudget {
    * Waits for room. Reservations of a share are granted in order, so that small ones do not starve
    * a large one:
    * - `intake` as long as its share is not full. The last reservation may exceed the share.
-   * - `work` and `reread` as far as intake leaves room. To guarantee progress, any size of `work`
-   *   is granted to a service that holds none, and any size of `reread` to one that holds neither.
+   * - `work` and `reread` as far as intake leaves room. To guarantee progress, a service that holds
+   *   no `work` gets any size of it, and a service that holds neither gets any size of `reread`.
    * - `reread` only within its own share, because bodies pile up while the service is slow.
    * @throws the signal's reason
    */

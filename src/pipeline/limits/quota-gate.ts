@@ -1,11 +1,11 @@
 /**
  * Gate of a shard with a quota. Lets one batch at a time through to the service, for one upload
  * attempt. Each further attempt needs another turn and is counted again. The service therefore
- * never receives more than the quota and one batch per shard, however long an upload is delayed.
+ * never receives more than the quota plus one batch per shard, however long an upload is delayed.
  *
  * A batch that would have to wait for longer than a minute is parked, and is reread once the gate
- * can take it. Parking frees its memory for retries, which end reviews for which the batch may
- * wait.
+ * can take it. Parking frees its memory for retries, because the batch may be waiting for reviews
+ * that the retries end.
  */
 import pLimit from 'p-limit';
 import { abortable } from '../../../packages/client/src/base/abortable.ts';

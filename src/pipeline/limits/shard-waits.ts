@@ -33,14 +33,14 @@ export class ShardWaits {
     return this.#deps.waits.begin(reason, who);
   }
 
-  /** Settles as `work` does. The shard, or a part of it, is reported as waiting until then. */
+  /** Awaits `work`. Until it ends, the shard, or a part of it, is reported as waiting. */
   while<T>(reason: WaitReason, work: Promise<T>, part?: string): Promise<T> {
     return work.finally(this.#deps.waits.begin(reason, this.#partOf(part)));
   }
 
   /**
-   * Settles as `work` does. After LONG_MS, the shard or a part of it is reported as waiting. If
-   * calls to the service wait for their turn, the reported reason is the quota.
+   * Awaits `work`. After LONG_MS, the shard or a part of it is reported as waiting. If calls to the
+   * service wait for their turn, the reported reason is the quota.
    * @param part returns the part when the wait is reported; absent for the shard
    */
   async during<T>(
@@ -62,7 +62,7 @@ export class ShardWaits {
     }
   }
 
-  /** Yields what `source` yields. After LONG_MS without an item, the shard is reported as waiting. */
+  /** Yields the items of `source`. After LONG_MS without an item, the shard is reported as waiting. */
   async *each<T>(reason: WaitReason, source: AsyncIterable<T>): AsyncGenerator<T, void, void> {
     const iterator = source[Symbol.asyncIterator]();
     let ended = false;

@@ -2,7 +2,7 @@
  * Circuit breaker per content type. It blocks the creation of batches of a type that the service
  * rejects, that keeps failing, or for which the service cannot create batches at the moment.
  *
- * A blocked type lets one batch through per pause, the probe, until something of the type succeeds.
+ * A blocked type lets one batch, the probe, through per pause until a batch of the type succeeds.
  * While a type keeps failing, only the failure of the probe counts against its content; other
  * failures are attributed to the service.
  */
@@ -41,7 +41,7 @@ export class TypeLimit {
     for (const { record } of jobs.values()) this.#add(record.type);
   }
 
-  /** Registers the type of a new batch. @returns the poison of its record if it is over the limit */
+  /** Registers the type of a new batch. @returns the poison of its record if the limit is exceeded */
   refusal(type: string): Poison | undefined {
     if (!this.#types.has(type) && this.#types.size >= this.#most) return this.#refusal;
     this.#add(type);

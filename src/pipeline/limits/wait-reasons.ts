@@ -83,7 +83,7 @@ export class WaitReasons {
     };
   }
 
-  /** Returns a function that sets the waiters of a reason, and replaces those from its previous call. */
+  /** Returns a function that sets waiters of a reason. Each call replaces the waiters set before. */
   holding(reason: WaitReason): (who: readonly string[]) => void {
     const ends = new Map<string, () => void>();
     return (who) => {

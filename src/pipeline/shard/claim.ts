@@ -161,7 +161,7 @@ async function confirmedOffsets({
   }
 }
 
-/** Returns the offset if another tool has committed it, which is a reset of the group. */
+/** Returns the offset if another tool has committed it, which resets the group. */
 const foreignOffset = (at: CommittedOffset | undefined): number | undefined =>
   at === undefined || at.offset === null || isOwnCommit(at.metadata) ? undefined : at.offset;
 

@@ -1,6 +1,6 @@
 /**
  * Recovery of a shard's state. Reads the shard's journal through the group from the beginning to
- * the barrier. Afterwards continues to read, for operator commands.
+ * the barrier. Afterwards continues to read, in order to receive operator commands.
  */
 
 import type { Clock } from '../../../packages/client/src/base/clock.ts';
@@ -22,7 +22,7 @@ const MAX_INBOX_BYTES = 1024 * 1024;
 /** Number of characters needed to distinguish the key of a command from other keys. */
 const MAX_KEY = CONTROL_KEY.length + 1;
 
-/** Maximum time without progress. After it the position counts as lost, and the claim fails. */
+/** Maximum time without progress. After that, the position counts as lost, and the claim fails. */
 const STALL_MS = 60_000;
 
 interface RecoveryDeps {

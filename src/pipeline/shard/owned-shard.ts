@@ -75,7 +75,7 @@ export interface JobReport {
   readonly heard: Heard | undefined;
 }
 
-/** Time in ms per live job over which first polls are spread after a restart. The sum is at most review.poll. */
+/** The first polls after a restart are spread over this time in ms per live job, at most review.poll in total. */
 const RECOVERY_SPREAD_MS = 2;
 
 export class OwnedShard implements ShardStages {

@@ -121,7 +121,7 @@ export function journalProblem(
       `it has ${journal.partitions} partitions, but journal.partitions is ${partitions}`,
     );
     remedies.push(
-      `Set journal.partitions to ${journal.partitions} or auto; another number of shards needs a new journal and a new group, as docs/faq.md, "Can I change the number of shards?", shows.`,
+      `Set journal.partitions to ${journal.partitions} or auto; another number of shards needs a new journal and a new group (docs/faq.md, "Can I change the number of shards?").`,
     );
   }
   if (problems.length === 0) return undefined;

@@ -67,7 +67,7 @@ export class ShardWorker {
   /**
    * @param onOver called once, when the worker has ended. After a RefusedError or
    * JournalFormatError, the pipeline must not continue. After any other error, the shard may be
-   * claimed again. `places` is the position at which intake failed; otherwise the watermarks
+   * claimed again. `places`: the position at which intake failed, or the watermarks if it did not
    */
   constructor(
     context: PipelineContext,
@@ -121,7 +121,7 @@ export class ShardWorker {
     await closed;
   }
 
-  /** Resolves when all tasks of the worker have ended, after the worker itself has ended. */
+  /** Resolves when all tasks have ended. Valid only once the worker itself has ended. */
   get drained(): Promise<void> {
     return this.#drained;
   }

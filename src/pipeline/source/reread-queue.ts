@@ -1,5 +1,5 @@
 /**
- * Queue of records to reread, because content is kept only in the source topic. If records will be
+ * Queue of records to reread from the source topic, which alone keeps content. If records will be
  * submitted (a retry, or a parked batch), they first wait for a permit of their type's breaker.
  * While they wait, their content takes no memory.
  */

@@ -9,7 +9,7 @@ import type { ShardContext } from '../context/shard-context.ts';
 import { PATIENCE_MS, UnpreparedError, untilReadable } from './reread.ts';
 
 export interface RereadWork {
-  /** Records to read. Serving the work removes those that are finished. If none remain, the work is done. */
+  /** Records to read. Serving the work removes finished records. If none remain, the work is done. */
   readonly records: CoordinateSet;
   /** Estimated memory in bytes. */
   readonly bytes: number;

@@ -93,7 +93,7 @@ export function writtenBetween(of: LiveJob | BatchRecords): WrittenBetween {
   return [of.record.oldestEventMs, of.record.newestEventMs];
 }
 
-/** @throws RefusedError if another record was read at this offset before */
+/** @throws RefusedError if the record differs from the one read at this offset before */
 export function assertSameLog(
   options: PipelineOptions,
   { partition, offset, timestampMs }: SourceRecord,
@@ -198,8 +198,8 @@ interface Stretch {
 }
 
 /**
- * Splits wanted offsets into stretches. Each is read without a gap, because the remaining offsets
- * of a job may be far apart.
+ * Splits wanted offsets into stretches, because the remaining offsets of a job may be far apart.
+ * Each stretch is read without a gap.
  */
 function stretchesOf(partition: number, offsets: OffsetSet): Stretch[] {
   const stretches: Stretch[] = [];

@@ -1,6 +1,6 @@
 /**
- * Reader of the ranges that intake has leaped over, so that the newest records need not wait for a
- * backlog. Works at the same time as intake, and reads the oldest records of each partition first.
+ * Reader of the ranges that intake leaps over to avoid delays of the newest records. Works at the
+ * same time as intake, and reads the oldest records of each partition first.
  */
 import type { UnreadRange } from '../../core/journal/partition-state.ts';
 import type { RecordPiece } from '../../core/ports/kafka.ts';

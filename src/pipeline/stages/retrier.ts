@@ -102,7 +102,7 @@ export class Retrier {
     }
     if (pausesType === 'none') return false;
     const action = decide(failure, record, left.size, spent, retryPolicy(options));
-    // After the last attempt, a type that failed at all of them is paused: its content may be fine.
+    // After the last attempt, a type whose attempts all failed is paused: its content may be fine.
     if (action === 'error' || action === 'dead_letter')
       return breakers.failed(
         record.type,

@@ -99,7 +99,7 @@ export class Submitter {
 
   /**
    * Creates the batch, journals its job and uploads it. With a quota, only one upload attempt is
-   * made; if the upload then has a pause, it must be repeated.
+   * made. If the upload then has a `pause`, the caller must repeat it.
    */
   async #send(encoded: EncodedBatch, given?: Permit): Promise<Result<Upload, NotSubmitted>> {
     const { breakers, control, quota } = this.#shard;
@@ -323,7 +323,7 @@ export class Submitter {
     else this.#stages.fail({ job, failure, isProbe });
   }
 
-  /** Follows a job whose upload has arrived or may have arrived. If it has not, the job's grace period ends. */
+  /** Follows a job whose upload has or may have arrived. If it has not, the job fails after its grace period. */
   #uploaded({ job, isProbe }: Upload): void {
     const { signal, state } = this.#shard;
     // Jobs of the lookup kind have no upload.

@@ -90,7 +90,7 @@ test('a replica with a wrong key takes no shards from working replicas, and repo
   const working = stack.replicas.filter(({ process }) => process.exit === undefined);
   const before = working.map(({ lines }) => lines.length);
   const wrong = await stack.startReplica({ PORT: String(wrongPort), KEY: 'wrong' });
-  await wrong.logged('the API key is not accepted; joining the group once it is');
+  await wrong.logged('API key refused; joining the group once it is accepted');
   const readiness = await fetch(`${await wrong.url()}/readyz`);
   assert.equal(readiness.status, 503);
   assert.match(

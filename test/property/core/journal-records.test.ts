@@ -322,7 +322,7 @@ test('only jobs have tombstones', () => {
   for (const key of ['meta', 'owner', 'progress/0']) {
     assert.throws(
       () => readJournalRecord(key, null),
-      new RegExp(`tombstone for "${key}", which must never be deleted`),
+      new RegExp(`tombstone for "${key}", a record that must never be deleted`),
     );
   }
 });

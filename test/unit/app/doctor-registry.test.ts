@@ -84,5 +84,5 @@ test('a registry that rejects the credentials or does not respond fails the chec
   registry.failure = new RegistryUnavailable('401', 'no');
   await assert.rejects(ask(), /use credentials that may read the subject$/);
   registry.failure = new RegistryUnavailable('503', 'down');
-  await assert.rejects(ask(), /check schemaRegistry, and that the registry runs$/);
+  await assert.rejects(ask(), /check schemaRegistry and whether the registry runs$/);
 });

@@ -60,7 +60,7 @@ test('a record that is no longer in a job is neither settled nor moved', () => {
 
 test('a record that occurs twice in one batch or among dead letters is refused', () => {
   const { state } = shard();
-  assert.throws(() => state.deadLetter([at(1), at(1)]), /would end as two dead letters/);
+  assert.throws(() => state.deadLetter([at(1), at(1)]), /would get two dead letters/);
   assert.throws(() => new BatchRecords([at(1), at(1)]), /is already in the batch/);
 });
 

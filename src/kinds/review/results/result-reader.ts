@@ -30,7 +30,7 @@ export function maxRowBytes({ uploadedBytes = MOST_BYTES }: JobContext): number 
   return Math.min(GROWTH * uploadedBytes + ADDED_BYTES, MOST_BYTES);
 }
 
-/** Number of rows allowed in addition to those that fit into the upload, and minimum size of a row. */
+/** Number of rows allowed beyond the rows that fit into the upload, and minimum size of a row. */
 const ADDED_ROWS = 1_000;
 const LEAST_ROW_BYTES = 32;
 
@@ -93,7 +93,7 @@ class PartialRow {
 }
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
-/** Number of bytes needed to recognise the format of a file. */
+/** Number of bytes to collect before the check for a byte order mark. */
 const HEAD_BYTES = 4;
 const LINE_END = Buffer.from('\n');
 /** Growth after which a partial row is scanned again. A file may arrive byte by byte, so not every piece is scanned. */

@@ -17,8 +17,8 @@ import type { FileFacts, ReadRows, ResultSettings } from './result-reader.ts';
 /**
  * Excludes the environment, which may contain keys (I6), from the thread's section of a diagnostic
  * report. Setting the option in the thread itself would take effect only after Node has started.
- * The list also replaces the process's arguments, because modules that these preload are not meant
- * for threads.
+ * The list also replaces the process's arguments, which may preload modules that are not meant for
+ * threads.
  */
 const REPORT_WITHOUT_ENVIRONMENT = ['--report-exclude-env'];
 
