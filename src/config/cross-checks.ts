@@ -173,7 +173,7 @@ function dependencyFindings(
     .flatMap(({ path, isSet }) => (isSet ? [{ path, message }] : []));
 }
 
-/** An item must fit into a batch, and a batch into intake's share of the memory. */
+/** An item must fit into a batch, and a batch must fit into intake's share of the memory. */
 function sizeFindings(options: Options, draft: Draft<Config>, index: number): Finding[] {
   const batch = optionNamed(options, 'pipelines[].batch.maxBytes', index);
   const content = optionNamed(options, 'pipelines[].source.maxContent', index);
@@ -215,7 +215,7 @@ function typeFindings({ kind, lanes, source, batch }: PipelineDraft, path: Path)
       .filter(([, lane]) => (lane?.types ?? []).length > 0)
       .map(([name]) => ({
         path: [...path, 'lanes', name, 'types'],
-        message: `has no effect with kind ${kind}: use when`,
+        message: `has no effect with kind ${kind}: use the option "when"`,
       }));
   return Object.keys(batch?.types ?? {})
     .filter((type) => listed.length > 0 && !listed.includes(type))

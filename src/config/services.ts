@@ -57,7 +57,7 @@ export function serviceFindings(draft: Draft<Config>): Finding[] {
         message: `there is no service ${name}: add ${serviceOption(name)}${choice}`,
       });
     }
-  // A name without a service may be the misspelt name of one without pipelines.
+  // A name that no service has may be the misspelt name of a service without pipelines.
   if (used.length > 0 && used.every((name) => services.has(name ?? '')))
     for (const name of names.filter((one) => !used.includes(one))) {
       const message = `no pipeline uses this service: remove it, or set pipelines[].service to ${name}`;

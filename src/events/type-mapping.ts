@@ -66,7 +66,7 @@ function finder(source: TypeSource, input: EventInput): () => string {
     if (type !== undefined) return type;
     const is = typeOfFound(found);
     throw isAbsent(found)
-      ? part.failure('no_type', `must be one of the values of ${OPTION}.map, but is ${is}`)
+      ? part.failure('no_type', `must be one of the keys of ${OPTION}.map, but is ${is}`)
       : part.failure('type_not_allowed', `is ${is} that is not in ${OPTION}.map`);
   };
 }

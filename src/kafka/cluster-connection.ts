@@ -7,7 +7,7 @@ import { explain, isTransient, protocolErrorOf, type RequestedAccess, toOffset }
 import { ConfigResourceTypes } from './kafkajs/patches.ts';
 import type { KafkaBroker, KafkaCluster, PartitionMetadata } from './kafkajs/shapes.ts';
 
-/** Retries of requests that kafkajs itself sends, to connect and for metadata. */
+/** Retries of requests that kafkajs itself sends to connect and to fetch metadata. */
 const RETRY = { initialRetryTime: 100, retries: 2 };
 const METADATA_MAX_AGE_MS = 300_000;
 const CLOSE_GRACE_MS = 500;
@@ -241,8 +241,8 @@ export async function listOffsets(
 
 /**
  * Returns start and end of partitions for a read_committed consumer.
- * @throws RangeError if the brokers return no offset. A default offset would read the topic again
- * from its start
+ * @throws RangeError if the brokers return no offset. With a default offset, the topic would be
+ * read again from its start
  */
 export async function rangesOf(
   cluster: KafkaCluster,

@@ -137,7 +137,7 @@ export interface ConnectOptions {
   readonly requestTimeoutMs?: number;
 }
 
-/** Minimum throttling by a quota that is logged, ms. */
+/** Duration from which throttling by a quota is logged, ms. */
 const NOTABLE_THROTTLE_MS = 1_000;
 const KEEP_ALIVE_MS = 60_000;
 const TLS_ALERT = 0x15;

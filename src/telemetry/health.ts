@@ -1,5 +1,5 @@
 /**
- * Health of the process (I8): overdue Kafka transactions for liveness, its conditions for readiness.
+ * Process health (I8): overdue Kafka transactions decide liveness, and conditions decide readiness.
  *
  * Waits for the broker or the service never affect liveness, because a restart would not help. A
  * transaction that gets no response for far longer than its own timeouts blocks its shard

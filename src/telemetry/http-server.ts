@@ -79,7 +79,7 @@ const CLIENT_TIMEOUT_MS = 5_000;
 /** Maximum time from accepting a connection to the last header of its first request. */
 const HEADERS_TIMEOUT_MS = 2_000;
 const CHECK_MS = 1_000;
-/** Maximum time without traffic on a connection, because a client may not read its response. */
+/** Maximum time without traffic on a connection, because some clients never read the response. */
 const SILENCE_MS = 60_000;
 
 /** @throws Error that contains the option to change, if the server cannot listen on the address */

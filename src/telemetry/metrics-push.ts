@@ -34,7 +34,7 @@ export async function startMetricsPush(
   // OpenTelemetry treats an empty variable as unset.
   const interval = process.env.OTEL_METRIC_EXPORT_INTERVAL || '60000';
   if (!/^[1-9]\d{2,7}$/.test(interval))
-    throw new Error('OTEL_METRIC_EXPORT_INTERVAL: set whole milliseconds from 100 to 99999999');
+    throw new Error('OTEL_METRIC_EXPORT_INTERVAL: set a whole number from 100 to 99999999 ms');
   const intervalMs = Number(interval);
   const exporter = new OTLPMetricExporter({ url });
   const own = { 'service.name': SERVICE, 'service.version': VERSION, 'service.instance.id': id };

@@ -24,8 +24,8 @@ interface SeriesValue {
 }
 
 /**
- * Metrics port with prom-client, with its own registry. A name, type, label or number that does not
- * match metric-list.ts is a bug, so a TypeError is thrown and no series is created.
+ * Metrics port, based on prom-client with its own registry. A name, type, label or number that does
+ * not match metric-list.ts is a bug, so a TypeError is thrown and no series is created.
  */
 export class PromMetrics implements Metrics {
   readonly #registry = new Registry();

@@ -43,7 +43,7 @@ export function registeredTracer(version: string): Tracer {
   return tracer === undefined ? NO_TRACER : new OtelTracer(tracer);
 }
 
-/** Sends the SDK's spans that are not sent yet. Never rejects. @param withinMs time in ms after which they are lost */
+/** Sends the spans that the SDK has not sent yet. Never rejects. @param withinMs time in ms after which they are lost */
 export async function flushSpans(withinMs: number): Promise<void> {
   const provider = trace.getTracerProvider();
   const registered: object =

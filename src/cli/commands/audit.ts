@@ -25,7 +25,7 @@ export function auditCommand(program: Command, io: Io): void {
   toolOptions(program.command('audit'))
     .summary('prove that every source record has exactly one terminal record')
     .description(
-      'Counts the fate of each source record, and lists missing and duplicate terminal records, the owner of each shard and its oldest batch. It can run beside the connector: records in flight are not reported as missing.',
+      'Determines the fate of each source record, and lists missing and duplicate terminal records, the owner of each shard and its oldest batch. It can run beside the connector: records in flight are not reported as missing.',
     )
     .option(
       '--since <time>',

@@ -34,7 +34,7 @@ const SUMMARIES: Readonly<Record<ControlCommand, string>> = {
 
 const DESCRIPTIONS: Readonly<Record<ControlCommand, string>> = {
   pause:
-    'Pauses a pipeline on all replicas and across restarts: no records are read or submitted. Batches that are under review are finished, and their decisions published.',
+    'Pauses a pipeline on all replicas and across restarts: no records are read or submitted. Batches that are under review are finished, and their decisions are published.',
   drain:
     'Drains a pipeline: no new records are read, and records in flight get their decisions, including retries. Exit code 0 proves that no job is live and that none begins until the pipeline is resumed.',
   resume: 'Ends the pause or drain of a pipeline.',

@@ -71,7 +71,7 @@ export function deadLettersCommand(program: Command, io: Io): void {
         .default([], 'all'),
     )
     .requiredOption('--to <topic>', '`source`, or the name of a topic')
-    .option('-y, --yes', 'replay instead of a dry run')
+    .option('-y, --yes', 'replay the letters (default: dry run)')
     .addHelpText(
       'after',
       helpText(

@@ -4,7 +4,7 @@ import { helpText, type Io } from '../../../packages/client/src/cli/io.ts';
 import type { Flags } from '../service-context.ts';
 import { configOption, duration } from '../tool-options.ts';
 
-/** Id that the examples in the help have. */
+/** Id in the examples of the help. */
 const ID = '1f750778-d5d8-4292-8579-7e6fe8cf1608';
 
 /** Loads the modules late, because other commands need neither the client nor its parsers. */

@@ -10,7 +10,7 @@ export function runCommand(program: Command, io: Io): void {
   configOption(program.command('run'))
     .summary('run the pipelines of a configuration')
     .description(
-      'Runs every pipeline of the configuration until SIGTERM or SIGINT. Reloads the file when it changes and on SIGHUP, and applies changes that require no restart. Replicas share the work through the consumer group. No records are lost if one is killed.',
+      'Runs every pipeline of the configuration until SIGTERM or SIGINT. Reloads the file when it changes and on SIGHUP, and applies changes that require no restart. Replicas share the work through the consumer group. No records are lost if a replica is killed.',
     )
     .addHelpText(
       'after',
@@ -24,7 +24,7 @@ export function runCommand(program: Command, io: Io): void {
       // Loaded late, so that problems of the configuration are reported without loading heavy modules.
       const { runConnector } = await import('../../app/run.ts');
       const reload = new ConfigReload(config, file, io.env);
-      // A terminal that closes also sends SIGHUP, and must end the connector.
+      // A closing terminal also sends SIGHUP, which must then end the connector.
       const onHangup = isatty(0) || io.outIsTerminal ? undefined : () => reload.request();
       const outcome = await interruptible(
         (_, interrupted) => runConnector(config, interrupted, reload),

@@ -30,7 +30,7 @@ const TEXTS = {
   check:
     'Shows for each pipeline whether the schema of its output is registered under its subject, and if not, whether the registry would accept it. Changes nothing.',
   register:
-    'Registers the schema of each output if its subject lacks it and it is compatible. A second run changes nothing. The compatibility rule of a subject is never changed.',
+    'Registers the schema of each output if it is compatible and not registered yet. A second run changes nothing. The compatibility rule of a subject is never changed.',
 } as const;
 
 const run = (io: Io, flags: ToolFlags, register: boolean): Promise<void> =>
@@ -73,7 +73,7 @@ function textOf(schemas: readonly SchemaReport[], register: boolean): string {
     lines.push(
       `Pipeline ${pipeline}: the registry rejects the schema as incompatible with the versions of ${subject} (latest: ${latest}):`,
       ...reasons.map((message) => `  ${sentence(message)}`),
-      '  Use another subject (output.subject) or topic, or correct the subject in the registry. Nothing was registered for it.',
+      '  Use another subject (output.subject) or topic, or correct the subject in the registry. The schema was not registered.',
     );
   }
   if (!register && schemas.some(({ state }) => state === 'new' || state === 'compatible'))

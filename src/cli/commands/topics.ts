@@ -38,7 +38,7 @@ export function topicsCommand(program: Command, io: Io): void {
       'replicas of new topics; default: 3, or the number of brokers if there are fewer',
       wholeNumber('The replication factor', 1, 100),
     )
-    .option('-y, --yes', 'create instead of a dry run')
+    .option('-y, --yes', 'create the topics (default: dry run)')
     .addHelpText(
       'after',
       helpText(

@@ -25,8 +25,8 @@ export function interpolateText(
   env: NodeJS.ProcessEnv,
 ): { readonly text: string } | { readonly problem: string } {
   let problem: string | undefined;
-  // No reference ends after the last brace. Without this cut, each malformed reference would search
-  // the whole string.
+  // No reference ends after the last brace. Without this cut, each malformed reference would need a
+  // search of the whole string.
   const closed = text.lastIndexOf('}') + 1;
   const filled = text
     .slice(0, closed)

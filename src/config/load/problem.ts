@@ -19,7 +19,7 @@ export function formatPath(path: Path): string {
   return text === '' ? '(top level)' : text;
 }
 
-/** Compares two paths: by name, list entries by index, and an option before the options inside it. */
+/** Orders paths by name, list entries by index, and an option before the options inside it. */
 function comparePaths(one: Path, two: Path): number {
   const differing = one.findIndex((step, index) => step !== two[index]);
   const [a, b] = [one[differing], two[differing]];

@@ -14,7 +14,7 @@ export type Node = Parameters<typeof TreeInterpreter.search>[0];
 type Given = Parameters<typeof TreeInterpreter.visit>[1];
 type Found = ReturnType<typeof TreeInterpreter.visit>;
 
-/** Maximum number of steps per record: visited nodes and sizes of values. Takes about a fifth of a second. */
+/** Maximum number of steps per record: visited nodes and sizes of values. They take about a fifth of a second. */
 const MAX_STEPS = 2_000_000;
 /** Characters of JSON that cost one step when lists or objects are compared. */
 const UNITS_A_STEP = 4;

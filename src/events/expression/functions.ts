@@ -25,7 +25,7 @@ const CHARACTERS_A_STEP = 16;
 /** Steps per member of an object: names are hashed, and large objects are slow. */
 const STEPS_A_MEMBER = 8;
 
-/** Returns a number that kept its digits as a double, and any other value unchanged. */
+/** Converts a number that kept its digits to a double. Returns any other value unchanged. */
 export function asDouble(value: unknown): unknown {
   return isKeptNumber(value) ? Number(digitsOf(value)) : value;
 }

@@ -83,9 +83,9 @@ export class ByteReader extends VarintReader {
   }
 }
 
-// JSON forms of Avro's logical types. avsc receives their names, so that its types have the
-// writers. If the specification calls a definition invalid (such as a decimal without precision),
-// the value is read as its underlying type, as the specification requires.
+// JSON forms of Avro's logical types. avsc receives their names, so that its types carry
+// their writers. If the specification calls a definition invalid (such as a decimal without
+// precision), the value is read as its underlying type, as the specification requires.
 
 interface LogicalDefinition {
   readonly logicalType: string;

@@ -12,7 +12,7 @@ import { type FormatCost, poison, type ReadEvent } from '../format.ts';
 // Limits on the JSON of a binary value. They are needed because any producer can write hostile bytes.
 
 /**
- * Maximum JSON bytes of a value: a base, and a factor of the value's size. The factor is large
+ * Maximum JSON bytes of a value: a base plus a multiple of the value's size. The factor is large
  * because a field that takes no bytes in Avro still has a name in JSON.
  */
 const LEAST_TEXT = 64 * 1024;
@@ -26,7 +26,7 @@ function maxTextBytes(length: number): number {
   return Math.min(LEAST_TEXT + TEXT_FACTOR * length, LARGE_TEXT + LARGE_FACTOR * length);
 }
 
-/** Maximum number of members and elements that expressions parse: a base, and a factor of the value's size. */
+/** Maximum number of members and elements that expressions parse: a base plus a multiple of the value's size. */
 const LEAST_VALUES = 16 * 1024;
 const VALUES_FACTOR = 8;
 

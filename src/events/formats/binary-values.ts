@@ -7,10 +7,10 @@ export function doubleJson(value: number): string {
   return Number.isFinite(value) ? String(value) : `"${value}"`;
 }
 
-/** Returns the shortest decimal that only this float rounds to: 0.1, not 0.10000000149011612. */
+/** Returns the shortest decimal that rounds to this float: 0.1, not 0.10000000149011612. */
 export function floatJson(value: number): string {
   if (value === 0 || !Number.isFinite(value)) return doubleJson(value);
-  // Six digits suffice for every float that has such a short number, except for subnormal floats.
+  // Rounding to six digits also finds every shorter number, except for subnormal floats.
   let digits = Math.abs(value) < MIN_NORMAL_FLOAT ? 1 : 6;
   let found = Number(value.toPrecision(digits));
   while (Math.fround(found) !== value) found = Number(value.toPrecision(++digits));

@@ -24,7 +24,7 @@ const NULLABLE = [
 /**
  * Returns the JSON form of a terminal record.
  * @param decoded record from the Avro or Protobuf codec of a contract
- * @throws SyntaxError, TypeError or RangeError if it is another record
+ * @throws SyntaxError, TypeError or RangeError for any other record
  */
 export function jsonForm(decoded: Members): Members {
   const { labels, metadata, metadata_json = metadata, source, batch, error, ...rest } = decoded;

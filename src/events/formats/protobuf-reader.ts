@@ -103,7 +103,7 @@ type WriteMessage = (message: Message, out: JsonWriter) => void;
 
 interface FieldWriter {
   readonly property: string;
-  /** Name and colon of the field, preceded by a comma unless the field is the first. */
+  /** Name of the field as a JSON string, followed by a colon. */
   readonly name: Buffer;
   /** True if the field is written even if it was not sent. */
   readonly always: boolean;
@@ -113,7 +113,7 @@ interface FieldWriter {
 /** Cache of writers. A type that contains itself finds its own writer here. */
 const known = new WeakMap<protobuf.Type, WriteMessage>();
 
-/** Writes the message in `bytes`. @param type resolved type @throws MalformedError, TextTooLong */
+/** Decodes and writes a message. @param type resolved type @throws MalformedError, TextTooLong */
 export function writeMessage(type: protobuf.Type, bytes: Buffer, out: JsonWriter): void {
   writeNested(type, decode(type, bytes), out);
 }
@@ -214,7 +214,7 @@ function decode(type: protobuf.Type, bytes: Buffer): Message {
   }
 }
 
-/** Returns the name in the .proto file. Extensions have Protobuf's JSON name, and groups the one from protoc. */
+/** Returns the name in the .proto file. Extensions have Protobuf's JSON name, and groups have protoc's name. */
 function jsonName(field: protobuf.Field): string {
   if (field.declaringField) return `[${field.declaringField.fullName.slice(1)}]`;
   const { resolvedType: type, name } = field;

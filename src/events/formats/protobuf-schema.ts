@@ -1,11 +1,11 @@
-/** Parses registered Protobuf schemas, with all their imports, with protobufjs. */
+/** Parses registered Protobuf schemas and all their imports with protobufjs. */
 import { createRequire } from 'node:module';
 import protobuf from 'protobufjs';
 import descriptor from 'protobufjs/ext/descriptor/index.js';
 import { type ResolvedSchema, UnusableSchema } from '../registry/index.ts';
 
 /**
- * Files that the registry's clients bundle, so schemas import them without registering them. Only
+ * Files that the registry's clients bundle, so schemas may import them unregistered. Only the
  * names and numbers of the fields are here, without comments and options. The files of google/type
  * are from googleapis (Apache License 2.0, Copyright Google LLC).
  */
@@ -37,7 +37,7 @@ const FILES: Readonly<Record<string, string>> = {
 /** Returns the file of FILES at this path, or undefined if there is none. @param name path in the import */
 function bundledFile(name: string): string | undefined {
   const path = name.replace(/\.proto$/, '');
-  // Confluent's files had the directory `types` before.
+  // Confluent's files used to be in the directory `types`.
   const moved = path.replace(/^confluent\/types\//, 'confluent/type/');
   if (!Object.hasOwn(FILES, moved)) return undefined;
   if (moved !== path) return `import public "${moved}.proto";`;

@@ -180,7 +180,7 @@ function subjectVersion(subject: string, answer: Answer): SubjectVersion {
 
 /**
  * Returns the schema in a response.
- * @throws RegistryUnavailable if the response has none, and UnusableSchema if it has another type
+ * @throws RegistryUnavailable if there is no schema, UnusableSchema for one of another type
  */
 export function schemaText(answer: unknown, wanted?: SchemaType): SchemaText {
   const { schema, schemaType, references } = Object(answer) as Answer;

@@ -64,7 +64,7 @@ type RegistryCredentials =
 export interface RegistryObserver {
   /** Called after each exchange. `code` is the HTTP status or RegistryUnavailable.code. */
   request(operation: RegistryOperation, code: string): void;
-  /** Called each time a schema is needed while the registry is unavailable. */
+  /** Called after each failed attempt to load a schema. */
   unavailable(reason: string): void;
   /** Called when the registry responds again, or the schema is no longer needed. */
   available(): void;
@@ -123,7 +123,7 @@ export class RegistryRefused extends Error {
   }
 }
 
-/** Maximum length of a library's message. It is cut because the message may quote the schema. */
+/** Maximum length of a library's message, because it may quote the whole schema. */
 const MAX_MESSAGE_CHARACTERS = 300;
 
 /** A schema that cannot be used: it has the wrong type, cannot be parsed, or lacks an imported schema. */

@@ -20,7 +20,7 @@ import {
 const MAX_ENTRIES = 2_000;
 /** Minimum time in ms that an unused schema stays, since a shard may wait for memory before it reads the records. */
 const LATELY_MS = 10 * 60_000;
-/** Minimum time in ms that an unused unknown id stays: shorter, as values without a schema id can produce any id. */
+/** The same time for an unknown id. Shorter, because values without a schema id can produce any id. */
 const LATELY_UNKNOWN_MS = 60_000;
 /** Pause before an unknown id is loaded a second time, because a registry's replica may receive a schema late. */
 const SECOND_LOOK_MS = 1_000;

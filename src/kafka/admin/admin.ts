@@ -33,9 +33,9 @@ import {
 } from '../errors.ts';
 import type { KafkaCluster } from '../kafkajs/shapes.ts';
 
-/** Maximum age of a topic's facts, as in Java's producers. Partitions added to an output topic are used after it. */
+/** Maximum age of a topic's facts, as in Java's producers. New partitions of an output topic are used after that time. */
 const WRITABLE_MAX_AGE_MS = 5 * 60_000;
-/** Maximum time for a new topic to appear in the metadata of every broker. */
+/** Maximum time for a new topic to appear in the metadata with all its leaders. */
 const VISIBLE_PATIENCE_MS = 15_000;
 
 /** Facts about a topic that a producer needs, at most a few minutes old. */

@@ -124,7 +124,7 @@ export function assignShards(members: readonly Member[], count: number): Map<str
 function ownersByShard(members: readonly Member[], count: number): (string | undefined)[] {
   const owners = new Array<string | undefined>(count).fill(undefined);
   const generation = (member: Member) => member.history?.generation ?? 0;
-  // Later entries overwrite earlier ones, so the latest generation wins, and in it the lowest id.
+  // Later entries overwrite earlier ones, so the latest generation and its lowest id win.
   const byAge = [...members].sort((a, b) => generation(a) - generation(b) || compare(b.id, a.id));
   for (const { id, history } of byAge)
     for (const shard of history?.shards ?? []) if (shard < count) owners[shard] = id;

@@ -128,7 +128,7 @@ export class ConsumerSession {
       const predecessors = await membersOf(cluster, this.#access, this.#clientId, this.#logger);
       for (const memberId of predecessors) this.memberIds.add(memberId);
     }
-    // Otherwise a partition without a committed offset would lose its first records.
+    // Without `fromBeginning`, a partition with no committed offset would lose its first records.
     for (const topic of [journalTopic, sourceTopic]) {
       try {
         await this.#consumer.subscribe({ topics: [topic], fromBeginning: true });

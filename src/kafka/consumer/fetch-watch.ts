@@ -97,7 +97,7 @@ export class FetchWatch {
     }
   }
 
-  /** Seeks a partition that is no longer fetched, and refreshes its leader. */
+  /** Seeks a partition that is no longer fetched, and looks up its leader again. */
   #revive(state: ReadPosition, what: string): void {
     const { refreshMetadata, seek } = this.#deps;
     if (state.trouble === undefined) this.#report(state, what);

@@ -16,9 +16,9 @@ import { type GroupOptions, type GroupSettings, groupSettings } from './group-op
 
 /** Maximum delay after sessions that ended soon after their join. Long, because every join rebalances all members. */
 const MAX_RESTART_DELAY_MS = 30_000;
-/** Maximum delay after sessions that never joined, as while brokers are down. Short, to reconnect soon. */
+/** Maximum delay after sessions that never joined, for example while brokers are down. Short, to reconnect soon. */
 const MAX_UNJOINED_DELAY_MS = 3_000;
-/** Time since its join after which a session counts as healthy. The restart delay then starts over. */
+/** Time after its join from which a session counts as healthy. The restart delay then starts over. */
 const HEALTHY_MS = 10_000;
 /** Pause before the next check of the membership. */
 const CONFIRM_RETRY_MS = 250;

@@ -37,7 +37,7 @@ const IDLE_MS = 30_000;
 const MAX_WAIT_MS = 100;
 /** Maximum time for one fetch. */
 const PATIENCE_MS = 20_000;
-/** Maximum number of consecutive fetches that end too early. A new leader may report the end of its log late. */
+/** Maximum number of consecutive fetches that end too early. A new leader's high watermark may lag for a while. */
 const MAX_EARLY_ENDS = 20;
 
 type FetchedPieces = Pick<PartitionFetch, 'nextOffset' | 'highWatermark' | 'pieces'>;

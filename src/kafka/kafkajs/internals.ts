@@ -22,8 +22,8 @@ for (const file of Object.keys(load.cache)) {
 }
 
 /**
- * Checks the installed version of kafkajs before any module is loaded, because a patch for other
- * code might take effect only in part.
+ * Checks the installed version of kafkajs before any module is loaded, because in other code the
+ * patches might take effect only in part.
  * @throws Error with the remedy
  */
 function verify(): void {

@@ -66,7 +66,7 @@ export function patchJoins(): void {
     return await fetch.call(this, nodeId);
   };
 
-  // 21: before a join, removes earlier members of this client. If the join is repeated, keeps its member id.
+  // 21: before a join, removes earlier members of this client. If the join is repeated, keeps the assigned id.
   const [JOIN] = Object.getOwnPropertySymbols(prototype).filter(
     ({ description }) => description === 'private:ConsumerGroup:join',
   );

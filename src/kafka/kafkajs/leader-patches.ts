@@ -34,8 +34,8 @@ export function nameLeaderless(): void {
       message: `partition ${partition} of topic ${topic} has no leader`,
     });
   };
-  // Used for the positions of newly assigned partitions. A partition without a leader follows once
-  // it has one.
+  // Used for the positions of newly assigned partitions. A partition without a leader gets its
+  // position once it has one.
   cluster.fetchTopicsOffset = async function (topics) {
     const led = topics.map(({ partitions, ...of }) => {
       const leaderless = leaderlessOf(this, of.topic);

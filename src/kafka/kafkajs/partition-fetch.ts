@@ -1,7 +1,7 @@
 /**
  * Fetched bytes of one partition, with the headers of their batches. Replaces kafkajs's Batch
  * (patches 2 and 3 of docs/internals/kafkajs.md). Records are decoded only when they are read.
- * Therefore no batch can fail kafkajs's fetch loop, and the next offset is known even if no record
+ * Therefore no batch can end kafkajs's fetch loop, and the next offset is known even if no record
  * is visible.
  */
 import type { FetchedBatch, RecordPiece, ReserveMemory, Stream } from '../../core/ports/kafka.ts';

@@ -1,5 +1,5 @@
 /**
- * kafkajs with patches for its known faults. Only this module loads kafkajs for its values. kafkajs
+ * kafkajs with patches for its known faults. Other modules get its values only from here. kafkajs
  * has had no release since 2023, so its faulty modules are replaced before the others are loaded.
  * docs/internals/kafkajs.md lists the patches with their reasons and tests.
  */
@@ -151,7 +151,7 @@ async function whileBeating<T>(group: AttachingGroup, fetch: Promise<T>): Promis
     const { generationId } = group;
     await group.heartbeat({ interval }).catch((error: unknown) => {
       const isOutside = isRebalancing(error) || protocolErrorOf(error) === 'UNKNOWN_MEMBER_ID';
-      // After any other error, the fetch itself fails, or the next heartbeat succeeds.
+      // Ignores any other error, because the fetch itself fails or the next heartbeat succeeds.
       if (isOutside && !joining.has(group) && group.generationId === generationId)
         left.reject(error);
     });

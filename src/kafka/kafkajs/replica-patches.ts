@@ -19,14 +19,14 @@ interface FetchingGroup {
 
 /** Time in ms for which a named replica is read, before the leader must name one again. */
 const NAMED_MS = 5_000;
-/** Time in ms in which a replica must have the records that its leader had. Brokers tolerate 30 s. */
+/** Time in ms within which a replica must have the records that its leader had. Brokers tolerate 30 s. */
 const LAG_MS = 2_000;
 /** Time in ms for which partitions of a failed replica are read from their leaders. */
 export const AVOIDED_MS = 60_000;
 /** Time in ms for the response of a replica, after the wait for records. A frozen broker keeps its connections. */
 export const REPLICA_RESPONSE_MS = 5_000;
 
-/** Returns the time in ms for the response of a replica, after the wait for records and until its throttling ends. */
+/** Returns the time in ms for the response of a replica after the wait for records, plus the rest of its throttling. */
 export function maxResponseMs(cluster: KafkaCluster, nodeId: string | number): number {
   const untilMs = connectionsTo(cluster, nodeId).map(
     ({ requestQueue }) => requestQueue.throttledUntil,
@@ -127,7 +127,7 @@ export function fetchFromReplicas(): void {
       if (!followed.has(key)) return true;
       if (failure !== undefined) avoid(node, failure.message);
       else if (
-        // The replica's own end, because brokers return no records of partitions beyond the size of a response.
+        // Checks the replica's own end too, because a full response omits the records of later partitions.
         endOffset <= nextOffset &&
         nextOffset < end &&
         untilMs - performance.now() < NAMED_MS - LAG_MS

@@ -103,7 +103,7 @@ export function patchResponses(): void {
   });
 }
 
-/** Patches the parser of version 0, which later versions reuse. @param prepare throws if the response has an error */
+/** Patches the parser of version 0, which later versions reuse. @param prepare changes the response, or throws */
 function beforeParsing<T>(request: string, prepare: (data: T) => T): void {
   const file = `protocol/requests/${request}/v0/response.js`;
   const response = internal<{ parse(data: T): Promise<T> }>(file);

@@ -38,7 +38,7 @@ export function murmur2(bytes: Buffer, from = 0, to = bytes.length): number {
 export const partitionOfHash = (hash: number, partitions: number): number =>
   (hash & 0x7fffffff) % partitions;
 
-/** Maximum size of a send: below message.max.bytes (1,048,588 by default), and with the request's head below 1 MiB. */
+/** Maximum size of a send: below message.max.bytes (1,048,588 by default), and below 1 MiB with the request's head. */
 export const MAX_SEND_BYTES = 900_000;
 
 /** Returns the maximum size of one batch. @param maxMessageBytes setting of the topic, undefined if unknown */

@@ -12,7 +12,7 @@ import { UnpackedBytes } from './unpacked-bytes.ts';
 /** Approximate memory in bytes for the objects of a record, and for the objects of each header. */
 const OBJECT_BYTES = 100;
 
-/** Maximum bytes of a piece. Small, because after a cold start a piece takes long, and sockets are not served. */
+/** Maximum bytes of a piece. Small, because after a cold start a piece takes long and meanwhile blocks all sockets. */
 const DEFAULT_BYTES = 64 * 1024;
 
 /** Builder of pieces. A record's weight includes its objects, because they are larger than a small record. */

@@ -165,7 +165,7 @@ export function isIntact(bytes: Buffer, { magic, start, end }: BatchHeader): boo
 /** Batch with the offsets that only this batch covers. */
 export interface PlacedBatch {
   readonly header: BatchHeader;
-  /** Offsets [from, to), except offsets before the fetch offset or in another batch. Empty if from = to. */
+  /** The batch's offsets [from, to), without those before the fetch offset or in another batch. Empty if from = to. */
   readonly from: number;
   readonly to: number;
   /** True if the checksum is correct. undefined if it has not been verified yet. */

@@ -22,7 +22,7 @@ export const LEAST_RECORD_BYTES = 6;
 /** Bound below which doubles represent every integer, and the sum of any two integers, exactly. */
 const EXACT = 2 ** 51;
 
-/** Parser with the last record's positions as fields. RecordView copies them, which is the only object per record. */
+/** Parser with the last record's positions as fields. RecordView, the only object per record, copies them. */
 export class RecordParser implements RecordPlaces {
   readonly partition: number;
   /** `head` sets the offset and the timestamp, `body` the other fields. */
@@ -84,7 +84,7 @@ export class RecordParser implements RecordPlaces {
   }
 
   /**
-   * Reads the rest of the record. @returns the record, or the number of its headers if too large
+   * Reads the rest of the record. @returns the record, or its header count if that is too large
    * @throws MalformedError
    */
   body(reader: VarintReader): SourceRecord | number {
@@ -96,7 +96,7 @@ export class RecordParser implements RecordPlaces {
     const count = reader.varint();
     // Each header takes at least two bytes.
     if (count < 0 || count * 2 > reader.left)
-      throw new MalformedError(`a record of ${reader.left} more bytes declares ${count} headers`);
+      throw new MalformedError(`a record declares ${count} headers in ${reader.left} bytes`);
     if (count > this.#maxHeaders) return count;
     this.headers = count === 0 ? NO_HEADERS : readHeaders(reader, count);
     if (reader.left !== 0)

@@ -181,7 +181,7 @@ export const GZIP: ZlibKind = {
 // zstd frames. Decoders keep a window in memory that is as large as the maximum distance of a match
 // (RFC 8878, 3.1.1.1).
 
-/** Maximum window as a power of 2, which is zstd's default. Producers at level 22 use it even for small batches. */
+/** Maximum window as an exponent of 2: zstd's default. Producers at level 22 use it even for small batches. */
 const MAX_WINDOW_LOG = 27;
 const LEAST_WINDOW_LOG = 20;
 

@@ -21,7 +21,7 @@ export function expiryOf(token: string): number | undefined {
 /**
  * Returns a text without surrounding space if it can be sent as a token.
  * @param option name of the option that has the text
- * @throws SecurityError without the text. It is retriable, because the file may be replaced.
+ * @throws SecurityError, never with the text. It is retriable, because the file may be replaced.
  */
 export function usableToken(text: string, option: string): string {
   const problem = problemOf(text.trim());
@@ -45,7 +45,7 @@ const OPTION = 'kafka.sasl.oauth.clientAssertion';
 
 /**
  * Returns a client assertion: the text itself, or an assertion signed with the private key in it.
- * @throws SecurityError without the text
+ * @throws SecurityError, never with the text
  */
 export function clientAssertion(text: string, clientId: string, endpoint: string): string {
   if (!text.includes('-----BEGIN')) return usableToken(text, OPTION);

@@ -55,7 +55,7 @@ export function saslLogin(options: SaslOptions, tokens: TokenSource | undefined)
 
 type PasswordLogin = Exclude<SaslOptions, { mechanism: 'oauthbearer' }>;
 
-/** Minimum of RFC 7677, and a maximum because more rounds would occupy this process for minutes. */
+/** Minimum of RFC 7677. More rounds than the maximum would occupy this process for minutes. */
 const MIN_ROUNDS = 4_096;
 const MAX_ROUNDS = 1_000_000;
 const derive = promisify(pbkdf2);

@@ -1,7 +1,7 @@
 /** Options of TLS and of the login for connections to brokers. */
 
 export interface TlsOptions {
-  /** PEM files of trusted authorities. If empty, the ones built into Node.js are trusted. */
+  /** PEM files of trusted authorities. If empty, the authorities built into Node.js are trusted. */
   readonly ca: readonly string[];
   /** PEM files of the client certificate and its key, if brokers require them. Either both are set or neither. */
   readonly certificate?: string | undefined;

@@ -22,7 +22,7 @@ interface TlsOptionNames {
   readonly name: string;
 }
 
-/** Node's message for a connection closed during the handshake. The error code does not show at which stage it was. */
+/** Node's message for a connection closed during the handshake. The error code does not show the stage. */
 export const CLOSED_IN_HANDSHAKE = /before secure TLS connection was established/;
 
 const NO_TLS =

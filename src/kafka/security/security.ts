@@ -86,7 +86,7 @@ export class Security {
     await this.#tls?.refresh();
   }
 
-  /** Options for tls.connect. Call `prepare` before. */
+  /** Options for tls.connect. Call `prepare` first. */
   get tls(): ConnectionOptions {
     return this.#tls?.connection ?? {};
   }

@@ -77,7 +77,7 @@ async function post(
     'content-type': 'application/x-www-form-urlencoded',
   };
   const request = { url: new URL(endpoint), headers, body: Buffer.from(String(form)) };
-  // Requests are many minutes apart, so that a kept connection would be dead by the next one.
+  // Requests are many minutes apart, so a kept connection would be dead by the next request.
   const http = options.open();
   try {
     const answer = await http.send({ method: 'POST', ...request }, signal);

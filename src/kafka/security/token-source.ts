@@ -6,7 +6,7 @@ import { SecurityError } from './security-error.ts';
 
 /** Share of a token's lifetime after which it is replaced, although it is still valid. */
 const REPLACE_AT = 0.8;
-/** Last share of a token's lifetime, at most MAX_MARGIN_MS, in which the token is unused: a login takes time. */
+/** Last share of a token's lifetime, at most MAX_MARGIN_MS, in which the token is no longer used: a login takes time. */
 const MARGIN = 0.1;
 const MAX_MARGIN_MS = 10_000;
 /** Number of attempts per request, and maximum pause after the first attempt. */

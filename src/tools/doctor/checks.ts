@@ -95,7 +95,7 @@ function serviceCheck({ path, address, ask }: ServiceParts, kind: string): Docto
     async run(signal): Promise<Diagnosis> {
       try {
         await ask(kind, signal);
-        return warning('it returned one for a random id', `check that ${path}.baseUrl is correct`);
+        return warning('it returned data for a random id', `check that ${path}.baseUrl is correct`);
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
         const { failure, status, message } = error;

@@ -28,7 +28,7 @@ export function journalCheck(
       await refuseForgotten(admin, engine, owned, found?.partitions);
       if (found === undefined) {
         const spec = journalSpec(engine, { brokers, sourcePartitions: source.partitions });
-        // Asks the brokers to validate the creation without performing it.
+        // The brokers validate the creation without performing it.
         await inspector.tryCreate(topic, spec);
         return ok(
           `does not exist yet: the first start creates it, with ${counted(spec.partitions, 'shard')}`,

@@ -49,7 +49,7 @@ export const UNKNOWN_REASONS: Readonly<Record<UnknownReason, string>> = {
     'an output topic is compacted: a newer record with the same key may have replaced a terminal record',
   reset: 'the group was reset, which may have skipped records',
   journal:
-    'the group had offsets when this journal was created: an earlier journal may have had the records before them under review',
+    'the group had offsets when this journal was created: earlier records may have been under review in an earlier journal',
   moving: 'the journal was rewritten while it was read: run the command again',
   filter:
     'source.filter may have skipped records: only the running connector can evaluate it for values in this format',
@@ -58,7 +58,7 @@ export const UNKNOWN_REASONS: Readonly<Record<UnknownReason, string>> = {
 /**
  * Returns the account of a record. A terminal record overrides the journal, because the outputs are
  * read later: a job that was live in the journal may have been settled since. A record is missing
- * only if it is settled in the journal and no output has it.
+ * only if it is settled in the journal and has no terminal record.
  * @param kind kind of the terminal record; `decision` if there are both a decision and a dead letter
  */
 function accountOf(

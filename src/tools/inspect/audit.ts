@@ -59,7 +59,7 @@ export interface AuditPosition {
 }
 
 export interface PositionStore {
-  /** @returns undefined if there was no audit before */
+  /** @returns undefined if there was no earlier audit */
   read(): Promise<AuditPosition | undefined>;
   write(position: AuditPosition): Promise<void>;
 }
@@ -183,9 +183,9 @@ interface Reading {
   readonly resumed?: AuditPosition | undefined;
   readonly before?: { readonly builders: readonly BalanceBuilder[] } | undefined;
   /**
-   * Called with the journals, by source partition. Returns a callback for terminal records, which
-   * may end the reading of the outputs with `enough`, or undefined if no terminal record is
-   * expected.
+   * Called with the journals, by source partition. Returns undefined if no terminal record is
+   * expected, otherwise a callback for terminal records, which may end the reading of the outputs
+   * with `enough`.
    */
   readonly observe?: (journals: ReadonlyMap<number, ShardJournal>) => OnTerminal | undefined;
 }
@@ -287,8 +287,8 @@ async function balanceOf(
         builder.take({ offset, timestampMs, isSkipped: () => isSkipped(record) }, evidence);
       }
       if (unreadable === undefined) return;
-      // The number of records in it is unknown. Each offset counts as one record, because each gets
-      // a dead letter.
+      // The number of unreadable records is unknown. Each offset counts as one, because each gets a
+      // dead letter.
       const { timestampMs } = unreadable;
       const first = Math.max(unreadable.from, from);
       const end = Math.min(unreadable.to, to);

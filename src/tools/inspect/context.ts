@@ -16,8 +16,8 @@ export interface InspectedPipeline {
   /** Topics to which the pipelines of the configuration write. */
   readonly reservedTopics: readonly string[];
   /**
-   * Returns true if the current source.filter excludes a record, and undefined if that would need a
-   * schema registry. Absent if there is no filter.
+   * Returns true if the current configuration skips a record, and undefined if source.filter cannot
+   * be evaluated without a schema registry.
    */
   readonly isSkipped: (record: SourceRecord) => boolean | undefined;
   /** Longest time that a transaction of the connector stays open. */
@@ -62,7 +62,7 @@ export async function isCompacted({ admin }: Inspection, topic: string): Promise
   return found?.settings.get('cleanup.policy')?.includes('compact') ?? false;
 }
 
-/** Maximum number of concurrent reads. Few, because a connection processes one fetch at a time. */
+/** Maximum number of concurrent reads. Few, because each read opens its own connection. */
 const AT_A_TIME = 4;
 
 /** Runs `work` on a few items at a time. On a failure, waits for the running ones and rejects with the first error. */

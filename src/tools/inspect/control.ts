@@ -54,7 +54,7 @@ export interface Waiting {
 }
 
 const LOOK_MS = 500;
-/** Time without a group member after which no replica is assumed to be running. A restart takes less time. */
+/** Time without a group member after which all replicas are assumed to be stopped. A restart takes less time. */
 const UNATTENDED_MS = 10_000;
 
 type Readers = readonly ReturnType<typeof journalReader>[];

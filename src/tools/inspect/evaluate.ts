@@ -77,7 +77,7 @@ export interface AgainstReport extends Omit<EvaluationCounts, 'withoutExpected'>
   readonly unpaired: number;
   /** Number of pairs whose event has an expected result. */
   readonly withExpected: number;
-  /** Numbers of those pairs in which the result of the other or the evaluated pipeline is the expected one. */
+  /** Numbers of those pairs in which the other pipeline, or the evaluated one, has the expected result. */
   readonly correct: number;
   readonly evaluatedCorrect: number;
 }
@@ -104,7 +104,7 @@ interface Decided extends SourceCoordinate {
   readonly expected: string | undefined;
 }
 
-/** Reads committed records only, up to the stable ends at the beginning. @throws InspectError */
+/** Reads committed records, up to the ends that are stable at the start. @throws InspectError */
 async function readDecided(
   inspection: Inspection,
   { fromMs, toMs, type, label }: EvaluationRequest,

@@ -61,7 +61,7 @@ export function namedRecord({ name, topics }: InspectedPipeline, text: string): 
 }
 
 /**
- * Explains several records while reading their journals and the outputs once.
+ * Explains several records with one reading of their journals and the outputs.
  * @returns one explanation for each record, in the same order
  * @throws InspectError `usage` for a partition or offset that does not exist yet
  */

@@ -67,7 +67,7 @@ export function parseEventId(
 
 /**
  * Returns the output partitions from the first record at or after `sinceMs` (default: from the
- * beginning) to their current ends. If the journal was read before, the terminal records of all
+ * beginning) to their current ends. If the journal was read first, the terminal records of all
  * settled records are below these ends, because they were acknowledged before the commit in the
  * journal.
  * @param readTo ends of an earlier reading; the ranges start at these offsets or before them
@@ -96,7 +96,7 @@ export async function outputRanges(
   return ranges;
 }
 
-/** Returns ranges with the committed records of a topic from `sinceMs` until before `untilMs` (default: the end). */
+/** Returns ranges with the committed records of a topic at or after `sinceMs` and before `untilMs` (default: the end). */
 export async function rangesBetween(
   { scan }: Inspection,
   topic: string,

@@ -138,7 +138,7 @@ class Replay {
     if (!this.#positions.isEmpty) return;
     const { filter, open } = this.#request;
     if (filter.sinceMs !== undefined) return await this.#positions.beginAt(filter.sinceMs);
-    const problem = `group ${this.#positions.group} has no offsets: this is the first replay, or the last one is older than Kafka's retention of offsets (offsets.retention.minutes, a week by default). Set --since to the time from which dead letters have not been replayed yet: older ones count as replayed`;
+    const problem = `group ${this.#positions.group} has no offsets: this is the first replay, or the last one is older than Kafka's retention of offsets (offsets.retention.minutes, a week by default). Set --since to the time of the first dead letter that has not been replayed: older ones count as replayed`;
     if (open !== undefined) throw new InspectError('usage', problem);
     this.#inspection.notice(problem);
   }

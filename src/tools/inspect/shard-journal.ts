@@ -99,7 +99,7 @@ export function journalReader(
         return { shard, state };
       } catch (error) {
         if (!(error instanceof JournalFormatError)) throw error;
-        // Compaction may have removed a record that a later one has replaced, so reads on to the later one.
+        // Compaction may have removed a record that a later one replaces. Reads on to that later record.
         const more = ((await scan.bounds(journal)).get(shard)?.stable ?? 0) > position;
         if (!more || attempt === MAX_ATTEMPTS)
           throw new InspectError(

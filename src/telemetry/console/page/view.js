@@ -32,7 +32,7 @@ const QUOTA = {
 const SHARD_STATES = { owner: 'owned', claiming: 'claiming', lost: 'lost, to be reclaimed' };
 /** Maximum number of shards for which the list is initially open. */
 const OPEN_SHARDS = 12;
-/** The event's age is shown if its batch was created at least this much later, in ms. */
+/** The event's age is shown if its batch was created more than this many ms later. */
 const LATE_MS = 60_000;
 
 /** @param {State | undefined} state @param {boolean} isSilent */

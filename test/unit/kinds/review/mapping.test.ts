@@ -60,7 +60,7 @@ test('a type map looks up numbers and booleans in their JSON form, and uses othe
   );
   assert.match(
     fate(undefined),
-    /^no_type: "kind" must be one of the values of source\.mapping\.type\.map, but is missing/,
+    /^no_type: "kind" must be one of the keys of source\.mapping\.type\.map, but is missing/,
   );
 });
 

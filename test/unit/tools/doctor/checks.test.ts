@@ -162,7 +162,7 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
   [
     'the service returns a batch for a random id',
     (world) => Object.assign(world, { answer: undefined }),
-    [/^service\.batch warning: it returned one for a random id/],
+    [/^service\.batch warning: it returned data for a random id/],
   ],
 ];
 
