@@ -129,7 +129,7 @@ function failed(error: unknown, io: Io): ExitCode {
   return EXIT.failure;
 }
 
-/** Returns the messages of an error and its causes, without secrets (I6). Shows the stack of unexpected subclasses. */
+/** Returns the messages of an error and its causes, without secrets (I6). Shows the stack of unexpected errors. */
 function described(error: unknown): string {
   if (!(error instanceof Error)) return redactText(String(error));
   const lines = [error.name === 'Error' ? error.message : (error.stack ?? String(error))];

@@ -28,7 +28,7 @@ export const RELOADABLE: Readonly<Record<string, Reloads>> = {
   'pipelines[].lanes': (one: PipelineConfig['lanes'], other: PipelineConfig['lanes']) =>
     rulesOf(one) === rulesOf(other),
   'pipelines[].quota': (one: Record<string, number>, other: Record<string, number>) =>
-    // Only a shard of a pipeline with a quota has a gate.
+    // A shard has a gate only if it started with a quota, so no limit can be added or removed.
     String(Object.keys(one).sort()) === String(Object.keys(other).sort()) &&
     Object.entries(one).every(
       ([limit, rows]) =>
@@ -42,7 +42,7 @@ export const RELOADABLE: Readonly<Record<string, Reloads>> = {
  * Compares two valid configurations. Each differing option is in `applied`, with both values as
  * written in a configuration, or in `restart`, which lists the options, pipelines and services that
  * require a restart.
- * @returns the differences, and the running configuration with the changes in `applied`, which is valid
+ * @returns the differences and a valid configuration: the running one with the changes in `applied`
  */
 export function changesOf(running: Config, next: Config) {
   const [before, after] = [optionsIn(running), optionsIn(next)];

@@ -17,7 +17,7 @@ export interface FoundOption {
   readonly isAbsent: boolean;
 }
 
-/** Returns every option of a configuration, which may contain mistakes, by its name and in the order of the schema. */
+/** Returns every option by its name, in the order of the schema. The configuration may contain mistakes. */
 export function optionsIn(draft: unknown): ReadonlyMap<string, FoundOption> {
   const found = new Map<string, FoundOption>();
   /** @param entry mapping that contains the option: the pipeline, or the whole configuration */
@@ -84,7 +84,7 @@ export function secretsIn(config: Config): (readonly [path: string, Secret])[] {
   );
 }
 
-/** Returns the paths of secrets with a value in the file. Omits extra headers, which are rarely secret. */
+/** Returns the paths of secrets whose value is in the file itself. Omits extra headers, which are rarely secret. */
 export function inlineSecrets(config: Config): string[] {
   return [...optionsIn(config)].flatMap(([path, { value }]) =>
     value instanceof Secret && value.isInline ? [path] : [],

@@ -1,7 +1,7 @@
 /**
  * Protection against requests from other sites. A page of another site can make a local user's
  * browser send requests here: through a name that resolves to this machine (DNS rebinding), or as
- * cross-site requests. Headers that pages cannot set show both.
+ * cross-site requests. Headers that pages cannot set reveal both.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 

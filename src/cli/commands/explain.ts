@@ -94,7 +94,7 @@ async function explainMatches(io: Io, flags: ExplainFlags): Promise<void> {
   );
 }
 
-/** Problems are records without a terminal record, and records that can no longer be verified. */
+/** Problems are missing records, and records that can no longer be verified. */
 const codeOf = (records: readonly Explanation[]) =>
   records.some(({ state }) => state === 'missing' || state === 'unknown') ? EXIT.problems : EXIT.ok;
 

@@ -60,7 +60,7 @@ export interface GroupDescription {
   readonly protocolType: string;
   /** Name of the agreed assigner; empty until the members agree on one. */
   readonly protocol: string;
-  /** True if all members are replicas of this connector. */
+  /** False if another application uses the group. */
   readonly isOurs: boolean;
   readonly members: readonly { readonly clientId: string; readonly host: string }[];
 }

@@ -24,7 +24,7 @@ interface SessionEvents {
   ended(reason: string, error?: unknown): void;
 }
 
-/** Few attempts of kafkajs. After a crash, the member only rejoins, and shard-group.ts retries. */
+/** Few attempts by kafkajs: after a crash, shard-group.ts retries and the member only rejoins. */
 const RETRY = {
   initialRetryTime: 100,
   multiplier: 2,

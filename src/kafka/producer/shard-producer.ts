@@ -59,7 +59,7 @@ export class KafkaShardProducer implements ControlProducer {
   #phase: TransactionPhase = 'sending';
   /**
    * Partition of records without a key. All such records of a transaction go to the same partition,
-   * to keep sends few; the next transaction uses another.
+   * which saves sends. The next transaction uses another partition.
    */
   #rotation = Math.floor(Math.random() * 1_000);
 

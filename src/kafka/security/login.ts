@@ -100,8 +100,8 @@ async function proveScram(login: PasswordLogin, send: Send): Promise<void> {
 }
 
 /**
- * Logs in with a token (RFC 7628). A broker that rejects the token first sends the reason, and
- * fails the login only after the client has sent one more byte (section 3.2.3).
+ * Logs in with a token (RFC 7628). To reject the token, a broker first sends the reason. It fails
+ * the login only after the client has sent one more byte (section 3.2.3).
  */
 async function sendToken(
   extensions: Readonly<Record<string, string>>,
@@ -149,7 +149,7 @@ function loginFailure(options: SaslOptions, broker: string, error: unknown): unk
   const { mechanism } = options;
   const { message, retriable } = error as Error & { readonly retriable?: unknown };
   if (!isRefusal(error)) {
-    // The broker closed the connection during the login. kafkajs retries.
+    // Already explained, or retried by kafkajs because the broker closed the connection.
     if (error instanceof SecurityError || retriable === true) return error;
     const text = `the login at the broker ${broker} with ${mechanism} failed: ${message}`;
     return new SecurityError(text, { cause: error });

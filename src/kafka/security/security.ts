@@ -15,7 +15,7 @@ const OWNERS: Readonly<Record<CertificateOwner, string>> = {
   broker: "a broker's certificate",
 };
 
-/** Returns an observer of certificates, which warns once about each that expires soon. */
+/** Returns an observer that warns once about each certificate that expires soon. */
 export function expiryWatch(logger: Logger, observe: ExpiryObserver) {
   const warned = new Set<string>();
   /** Expiry by owner, then by broker or subject of an authority (ms since the epoch). */

@@ -92,8 +92,8 @@ export interface ServiceParts {
   /** Address of the service, without credentials and query. */
   readonly address: string;
   /**
-   * Requests an object with a random id from the API of a pipeline kind, like the connector at its
-   * start. Resolves if the service unexpectedly returns one. @throws ServiceError
+   * Requests an object with a random id from the API of a pipeline kind, as the connector does
+   * at its start. Resolves if the service unexpectedly returns one. @throws ServiceError
    */
   readonly ask: (kind: string, signal: AbortSignal) => Promise<void>;
 }

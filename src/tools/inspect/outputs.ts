@@ -306,9 +306,9 @@ interface OutputReading {
 }
 
 /**
- * Repeats a reading until records are proven to be missing. First reads the outputs from their
- * beginning, because a producer's timestamp may be ahead. Then reads once more, because compaction
- * and retention may hide records of the journal and the outputs during a reading.
+ * Repeats a reading until records are proven to be missing. If any seem so, first reads the outputs
+ * from their beginning, because a producer's timestamp may be ahead. Then reads once more, because
+ * compaction and retention may hide records of the journal and the outputs during a reading.
  * @param read called with the previous reading if that had missing records
  */
 export async function readUntilProven<T extends OutputReading>(
