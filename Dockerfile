@@ -10,10 +10,10 @@ ARG NODE_IMAGE=node:26.10.0-trixie-slim
 # glibc, libstdc++ and certificates; no shell, no package manager.
 ARG BASE_IMAGE=gcr.io/distroless/cc-debian13:nonroot
 
-# Dependencies are JavaScript alone: one build serves every platform.
+# All dependencies are pure JavaScript, so one build serves every platform.
 FROM --platform=$BUILDPLATFORM ${NODE_IMAGE} AS build
 WORKDIR /build
-# First what changes seldom: the layer with the dependencies is then reused. No package runs scripts.
+# Files that seldom change come first, so that the layer with the dependencies is reused. No package runs scripts.
 COPY package.json package-lock.json ./
 COPY packages/client/package.json packages/client/
 COPY packages/consumer/package.json packages/consumer/
@@ -26,8 +26,8 @@ COPY src ./src
 COPY packages ./packages
 COPY contracts ./contracts
 RUN npm run build && find dist -name '*.d.ts' -delete
-# The list of parts first: npm makes none of a tree that lacks packages of its lock file. TypeScript, which builds, is also an
-# optional peer of a dependency: --omit=dev alone would keep it. Links to the workspaces would lead nowhere in the image.
+# Lists the parts before pruning, because npm rejects a tree that lacks packages of its lock file. --omit=dev alone would keep
+# TypeScript, which is also an optional peer of a dependency. Links to the workspaces would lead nowhere in the image.
 # `prepack` corrects the range of a bundled dependency, which contradicts the override, because `npm sbom` rejects such a tree.
 RUN npm run --silent prepack && \
     npm sbom --omit=dev --omit=optional --sbom-format=cyclonedx --sbom-type=application > sbom.cdx.json && \
@@ -39,7 +39,7 @@ FROM scratch AS sbom
 COPY --from=build /build/sbom.cdx.json /
 
 FROM ${NODE_IMAGE} AS node
-# Node, and the one library that it needs and the base has not.
+# Node, and the only library that it needs and the base image lacks.
 RUN mkdir -p /runtime/usr/local/bin /runtime/usr/lib && \
     cp /usr/local/bin/node /runtime/usr/local/bin/ && \
     cp -L /usr/lib/*-linux-gnu/libatomic.so.1 /runtime/usr/lib/
@@ -51,22 +51,22 @@ COPY --from=build /build/node_modules ./node_modules
 COPY --from=build /build/package.json /build/sbom.cdx.json ./
 COPY --from=build /build/dist ./dist
 COPY LICENSE ./
-# MALLOC_ARENA_MAX, as the first line of src/cli/main.ts has it: one heap for all threads (docs/adr/0026).
+# MALLOC_ARENA_MAX as in the first line of src/cli/main.ts: one heap for all threads (docs/adr/0026).
 ENV NODE_ENV=production \
     MALLOC_ARENA_MAX=1
-# The base's user `nonroot`, by number: a platform that demands a user other than root can check a number.
+# User `nonroot` of the base image, by number, so that platforms that forbid root can check it.
 USER 65532:65532
 EXPOSE 9464
-# Live even while Kafka or the service is away; dead only when the process is stuck. HTTP_PORT is for a http.port other than
+# Healthy even while Kafka or the service is unavailable; unhealthy only if the process is stuck. Set HTTP_PORT if http.port is not
 # 9464. For `sandbox`, which serves no /livez, use --no-healthcheck.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.HTTP_PORT || 9464) + '/livez', { signal: AbortSignal.timeout(4000) }).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-# Without a shell in between: SIGTERM reaches Node, and the connector leaves its group before it exits. The option of Node is the
-# one that the first line of src/cli/main.ts gives: a small young generation keeps memory flat.
+# There is no shell in between, so SIGTERM reaches Node, and the connector leaves its group before it exits. Node's option is the
+# same as in the first line of src/cli/main.ts: a small young generation keeps memory use flat.
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["node", "--max-semi-space-size=8", "dist/src/cli/main.js"]
 CMD ["run", "--config", "/etc/content-review-connector/config.yaml"]
-# Last, as they change with each build.
+# These values come last, because they change with each build.
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 ARG CREATED=unknown

@@ -15,8 +15,8 @@ export interface ContentEvent {
   /** Content type, which selects the batch of the item. */
   readonly type: string;
   /**
-   * Returned in the decision, deep-equal. At most 64 levels deep. null counts as absent, and absent
-   * as {}.
+   * Returned in the decision, deep-equal. At most 64 levels deep. null, or no metadata, counts as
+   * {}.
    */
   readonly metadata?: Readonly<Record<string, unknown>> | null;
   /**
@@ -180,8 +180,8 @@ export interface LookedUpDecisionMembers {
   /** Result of the policy, which defines its values. null if there is none. */
   readonly result: string | null;
   /**
-   * Labels; empty if the service gave none, or null. Entries without a name, or with an applied
-   * that is not a spelling of true or false, are omitted. Numbers keep their digits.
+   * Labels; empty if the service gave none, or null. Entries are omitted if they have no name, or
+   * if their member applied is not a spelling of true or false. Numbers keep their digits.
    */
   readonly labels: readonly DecisionLabel[];
   /**
@@ -274,11 +274,11 @@ export interface DeadLetterHeaders {
    * headers. undecodable: its bytes do not match its schema or format. mapping_failed: an
    * expression of the mapping failed. no_content, empty_content, no_type, bad_metadata: a part of
    * the event is missing, empty or of the wrong type. type_not_allowed: its content type is not in
-   * source.types. too_many_types: 100 others are in use. too_large: the record, or its outcome, is
-   * larger than allowed. source_unavailable: it had to be reread, but is gone from the source
-   * topic. rejected_type: the service rejects its content type. review_failed: its review failed
-   * permanently. internal_error: a bug of the connector; only its coordinates are given. More may
-   * be added: treat an unknown reason like any other reason.
+   * source.types. too_many_types: 100 other types are in use. too_large: the record, or its
+   * outcome, is larger than allowed. source_unavailable: it had to be reread, but is gone from the
+   * source topic. rejected_type: the service rejects its content type. review_failed: its review
+   * failed permanently. internal_error: a bug of the connector; only its coordinates are given.
+   * More may be added: treat an unknown reason like any other reason.
    */
   readonly 'dead-letter-reason':
     | 'null_value'
@@ -309,10 +309,10 @@ export interface DeadLetterHeaders {
   /**
    * Stage that detected the problem. decode: the record was read for the first time. create: the
    * service rejected its content type, or it could not be written into the upload. rewind: it was
-   * reread, for another attempt or for its terminal record. settle: its outcome could not be
-   * published, because it is larger than the output topic accepts, because the record, reread for
-   * it, is gone or no longer matches the configuration, or because there was none and the
-   * configuration turns that into a dead letter. More may be added.
+   * reread, for another attempt or for its terminal record. settle: its outcome is larger than the
+   * output topic accepts; or the record was reread to publish the outcome, but is gone or no longer
+   * matches the configuration; or it got no outcome, and the configuration requires a dead letter
+   * in this case. More may be added.
    */
   readonly 'dead-letter-stage':
     | 'decode'

@@ -1,7 +1,7 @@
 /**
  * Called by npm after `npm ci`. Warns about a Node on the PATH that is older than the connector
- * requires; npm scripts are unaffected, because they run the installed package `node`. Written in
- * JavaScript without imports, because the older Node runs it if development packages are left out.
+ * requires; npm scripts are unaffected, because they run the installed package `node`. This file is
+ * JavaScript without imports, because without the development packages the older Node runs it.
  */
 const OLDEST = [24, 0];
 const [, version = ''] = /\bnode\/v([\d.]+)/.exec(process.env.npm_config_user_agent ?? '') ?? [];

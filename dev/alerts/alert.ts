@@ -39,8 +39,8 @@ export const minutesAbove0 = (vector: string, ofMinutes: number): string =>
   `sum_over_time((${vector} > bool 0)[${ofMinutes}m:1m])`;
 
 /**
- * Part of a pipeline's objective (`objective` in docs/configuration.md). Covers restarts of the
- * replica that reports it.
+ * Part of a pipeline's objective (`objective` in docs/configuration.md). Remains available while
+ * the replica that reports it restarts.
  */
 export const objectiveOf = (part: 'age_seconds' | 'in_time_ratio'): string =>
   `max by (${PIPELINE}) (last_over_time(content_review_objective_${part}[5m]))`;

@@ -20,7 +20,7 @@ export const delivery: Group = {
     {
       name: 'ContentReviewStalled',
       severity: 'critical',
-      // The lag is absent while it is unknown, for seconds when a shard is claimed. Events must
+      // The lag is unknown, and therefore absent, for seconds when a shard is claimed. Events must
       // have been in flight for the whole hour, because a pipeline that was idle and has just
       // received events has not stalled. In a pipeline that an operator holds, silence is intended.
       expr: expr`

@@ -31,7 +31,7 @@ export const service: Group = {
       // failures must last: in an outage, a single shard waits between attempts for only a third of
       // the time, which a scrape may miss. Failures and waits are counted per instance, because an
       // instance that is cut off makes few requests compared with the other instances. Retried
-      // calls to the storage wait for the reason `transfer`.
+      // calls to the storage wait with the reason `transfer`.
       expr: expr`
         max by (${PIPELINE}, reason) (max_over_time(content_review_shards_paused{reason=~"service|transfer"}[10m])) > 0
         and on (${PIPELINE}) (content_review_objective_in_time_ratio

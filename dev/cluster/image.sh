@@ -42,7 +42,7 @@ make_debian() {
 
 # Imports a directory as an image.
 import() { # DIRECTORY NAME OPTION…
-  # Replaces Debian's certificates by the ones of this machine, which may include the authority of a proxy.
+  # Replaces Debian's certificates with those of this machine, which may include the authority of a proxy.
   cp /etc/ssl/certs/ca-certificates.crt "$1/etc/ssl/certs/"
   tar -C "$1" -c . | docker import "${@:3}" - "$2"
 }

@@ -73,7 +73,7 @@ produce() {
   done | node dev/topic/produce.ts posts --brokers "$BROKER" >"$STATE/sent"
 }
 
-# Runs a command as a step, which ends when the Deployment is complete and a pause of its partitions would have ended.
+# Runs a command as a step. The step ends when the Deployment is complete and any pause of the partitions must have ended.
 disturb() { step "$1" settled_after "${@:2}"; }
 
 settled_after() { # COMMAND…

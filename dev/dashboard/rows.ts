@@ -29,7 +29,7 @@ const objective: Row = {
     {
       title: 'In time',
       about:
-        'Share of decisions within `objective.age` of their oldest event, over the time shown, and the objective. A pipeline without decisions has no share.',
+        'Share of decisions in the time shown that were made within `objective.age` of their oldest event, and the objective. A pipeline without decisions has no share.',
       unit: 'percentunit',
       lines: [
         ['{{pipeline}}', share],
@@ -102,7 +102,7 @@ const intake: Row = {
   charts: [
     {
       title: 'Lag',
-      about: 'Source events that have not been read yet, without those in flight.',
+      about: 'Source events that have not been read yet. Events in flight do not count.',
       unit: 'short',
       lines: [['{{pipeline}}', gauge('consumer_lag', 'pipeline')]],
     },
@@ -252,7 +252,7 @@ const decisions: Row = {
       lines: [['{{result}}', rate('decision_results_total', 'result')]],
     },
     {
-      title: 'Share of results, and a week ago',
+      title: 'Share of results, now and a week ago',
       about: 'Mix over six hours, compared with the same hours of last week.',
       unit: 'percentunit',
       lines: [

@@ -47,12 +47,12 @@ export class Breaker {
     if (task !== undefined) this.#queue(task);
   }
 
-  /** Returns at most `count` records of pressed keys to send next. */
+  /** Returns the next records that pressed keys have queued, at most `count`. */
   takeExtra(count: number): readonly DemoRecord[] {
     return this.#extra.splice(0, count);
   }
 
-  /** True if records of pressed keys are to be sent. */
+  /** True if records that pressed keys have queued are still to be sent. */
   get hasExtra(): boolean {
     return this.#extra.length > 0;
   }

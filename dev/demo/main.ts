@@ -37,7 +37,7 @@ const WRITTEN_MS = 1_000;
 
 type EndSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
-/** Handler of interrupts. The first ends the demo, the second the process; the keeper then cleans up. */
+/** Handler of interrupts. The first one ends the demo. The second one ends the process, and the keeper cleans up. */
 class Interrupts {
   readonly over = new AbortController();
   /** Exit code that a shell would report: 130 for Ctrl-C. */

@@ -81,7 +81,7 @@ export async function createTopics(
     const { code } = await abortable(command.exited, over);
     if (code !== 0) throw new Error(`The topics cannot be created:\n${output.join('\n')}`);
   } finally {
-    // Stopped before the demo deletes its topics: topics that it creates later would remain.
+    // Stopped before the demo deletes its topics, because topics created later would remain.
     await command.stop(0);
   }
 }

@@ -11,7 +11,7 @@ import type { Screen } from './screen.ts';
 const TICK_MS = 250;
 /** Number of e-mails per tick: 20 per second. */
 const PER_TICK = 5;
-/** Maximum number of records of pressed keys in one send: less than 1 MB. */
+/** Maximum number of records queued by pressed keys in one send: less than 1 MB. */
 const PER_SEND = 500;
 /** Maximum wait for the last terminal records: a member cut off by a frozen broker may join late. */
 const DRAIN_MS = 120_000;
@@ -66,7 +66,7 @@ export async function stay(
   screen.draw('');
 }
 
-/** Sends e-mails, and the records of pressed keys, until the signal. @throws Error if the broker rejects them */
+/** Sends e-mails, and records queued by pressed keys, until the signal. @throws Error if the broker rejects them */
 async function send(
   { producer, emails }: Running,
   breaker: Breaker,

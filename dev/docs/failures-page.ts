@@ -104,7 +104,7 @@ function fate({ again, halved }: JobRule): string {
     case 'always':
       return 'submitted again, indefinitely';
     case 'attempts':
-      return `submitted again until \`review.attempts\`, then ${halving}${last}`;
+      return `submitted again until \`review.attempts\` is reached, then ${halving}${last}`;
     case 'never':
       return `${halving}${last}`;
   }

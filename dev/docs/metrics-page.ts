@@ -37,7 +37,7 @@ ${table(['Name', 'Upper bounds'], buckets)}
 ## Names are an API
 
 Users' dashboards and alerts depend on these names and labels. Any version may add metrics and label values, or change help texts.
-Removing or renaming a metric, or changing its labels, is a breaking change noted in CHANGELOG.md. Counters of a pipeline whose label
+Removing or renaming a metric, or changing its labels, is a breaking change noted in CHANGELOG.md. A pipeline's counters whose label
 values are known in advance start at 0, so that \`increase()\` includes the first event.
 
 The number of series does not depend on the number of shards: no label identifies a shard, a partition, a topic or an item. The number of

@@ -1,5 +1,5 @@
 /**
- * Checks the chart, the Dockerfile and the compose file without a cluster and a container engine:
+ * Checks the chart, the Dockerfile and the compose file without a cluster or a container engine:
  * `npm run helm:check`. Exits with 1 and the complete output of each failed check.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

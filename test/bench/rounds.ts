@@ -41,7 +41,7 @@ export interface ConnectorSetup {
 const BATCH_ROWS = 5_000;
 /** Environment of a connector. */
 const START = { MALLOC_ARENA_MAX: '1' };
-/** Interval of reading the metrics. Each read costs the connector a few milliseconds. */
+/** Interval between reads of the metrics. Each read costs the connector a few milliseconds. */
 const LOOK_MS = 1_000;
 /** Shorter interval near the end, because the time of the end is measured. */
 const LAST_LOOK_MS = 250;

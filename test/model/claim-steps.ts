@@ -39,7 +39,7 @@ export function claimSteps(model: Model, i: number): void {
       const claimed = model.next();
       claimed.setOf(i, s.MODE, s.REPLAY);
       // The replay will end at the owner record that is committed here, so the claim reads the newest command before
-      // it. Like any owner, it reads later commands once it owns the shard.
+      // that record. Like any owner, the instance reads later commands once it owns the shard.
       if (rules.claimReadsCommand) claimed.setOf(i, s.KNOWN, commandInJournal(model));
       model.emit(mine, () => `${name}: commits its owner record`);
       model.lose(i);

@@ -188,7 +188,7 @@ export class Model {
   }
 
   /**
-   * Clears the state of a fenced instance, which cannot commit. The instance can only upload batches whose jobs it saw
+   * Clears the state of a fenced instance, which cannot commit. It can still upload, but only batches whose jobs it saw
    * committed.
    */
   #fenced(state: s.State, i: number): void {

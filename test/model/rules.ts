@@ -13,7 +13,7 @@ export interface Rules {
    */
   readonly barrier: boolean;
   /**
-   * True if a replay waits for the exact content of its owner record. Compaction may have replaced the record by a
+   * True if a replay waits for the exact content of its owner record. Compaction may have replaced the record with a
    * newer one.
    */
   readonly barrierByContent: boolean;
@@ -67,7 +67,7 @@ export interface Rules {
   readonly spoilsCommand: boolean;
   /**
    * True if a claim without a readable command continues from the newest acknowledgement. Otherwise it continues as
-   * without a command.
+   * if there were no command.
    */
   readonly continuesFromAcknowledgement: boolean;
   /** True if a command that changes nothing is written anyway when a shard's command cannot be read. */

@@ -5,8 +5,8 @@ const SMALL_RUNS = 20;
 const LARGE_RUNS = 3;
 
 /**
- * Upper limit of the growth for linear work. Linear work grows by about 32, or up to 150 with garbage collection.
- * Quadratic work grows by about 1,000.
+ * Upper limit of the growth for linear work. Linear work grows about 32-fold, or up to 150-fold with garbage collection.
+ * Quadratic work grows about 1,000-fold.
  */
 export const LINEAR = 350;
 

@@ -1,7 +1,7 @@
 /**
- * Cheaper bookkeeping for `node:test`, loaded before the runner. To find the test of a call, the runner uses an async
- * hook on every promise, which takes up to two thirds of a test's processor time. An AsyncLocalStorage holds the
- * running test instead.
+ * Cheaper bookkeeping for `node:test`, loaded before the runner. To find out to which test a call belongs, the runner
+ * uses an async hook on every promise, which takes up to two thirds of a test's processor time. Here an
+ * AsyncLocalStorage holds the running test instead.
  */
 import asyncHooks, { AsyncLocalStorage, AsyncResource, type HookCallbacks } from 'node:async_hooks';
 

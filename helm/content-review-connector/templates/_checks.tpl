@@ -146,7 +146,7 @@ Checks beyond the schema: inconsistent values. Every problem is reported at once
 {{- if .Values.prometheusRule.enabled -}}
 {{- range $matcher := splitList "\n" (include "crc.ungroupedMatchers" .Values.prometheusRule.selector | trim) -}}
 {{- if and $matcher (not (regexMatch "^\\w+=\"" $matcher)) -}}
-{{- $problems = append $problems (printf "prometheusRule.selector has %s: labels other than namespace, job and pipeline need the form name=\"value\",because they are added to recorded series; write that, or select by namespace, job or pipeline" $matcher) -}}
+{{- $problems = append $problems (printf "prometheusRule.selector has %s: labels other than namespace, job and pipeline need the form name=\"value\", because they are added to recorded series; use that form, or select by namespace, job or pipeline" $matcher) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -5,8 +5,8 @@ import type { CallOptions, ServiceContext, WaitOptions } from './service/options
 const NEW_MS = 60_000;
 
 /**
- * Polls until `isOver` returns true, with growing delays and jitter. Once the service has
- * responded, continues during outages, and for a minute after the creation on a 404.
+ * Polls until `isOver` returns true, with growing delays and jitter. Goes on during
+ * outages once the service has responded, and on a 404 in the first minute after the creation.
  * @param createdMs time at which this client created the resource (monotonic clock); undefined if
  * it did not
  * @throws ServiceError, or the signal's reason

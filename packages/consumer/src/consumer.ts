@@ -280,8 +280,8 @@ class Consumption<T extends Outcome> implements DecisionConsumer, GroupListener 
 
   /** A failed commit is harmless: a later one includes its offset, or the next owner processes some records again. */
   async #commit({ stream, partition, generation }: OwnedPartition, to: number): Promise<void> {
-    // Commits only if no other member can have owned the partition since: it was kept over one
-    // rebalance at most.
+    // Commits only if this member has kept the partition through at most one rebalance, so that no
+    // other member can have owned it in between.
     const kept = this.#owned.some((one) => one.stream === stream && one.partition === partition);
     if (!kept || this.#generation > generation + 1) return;
     await this.#group.commit(stream, partition, to).catch((error: unknown) => {

@@ -31,7 +31,7 @@ const rule = v.strictObject({
   when: v.strictObject({ ...conditions, metadata: v.optional(v.record(v.string(), scalar)) }),
   label: v.optional(text),
   explanation: v.optional(v.string(), 'The rule matches.'),
-  /** Explanation of the label if the rule does not match. If absent, the label is then left out. */
+  /** Explanation of the label if the rule does not match. If absent, such a rule adds no label. */
   otherwise: v.optional(v.string()),
   score: v.optional(v.number(), 0),
   result: v.optional(text),

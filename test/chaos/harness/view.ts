@@ -72,8 +72,8 @@ export class View {
 
   /** Reads everything that is committed now. */
   async read(): Promise<void> {
-    // Reads the outputs before the source, so that the source record of every output has been read. If a read fails,
-    // the next call handles the records read so far, since the readers have moved past them.
+    // Reads the source last, so that it includes the source record of every output that was read. If a read fails, the
+    // next call handles the records read so far, since the readers have moved past them.
     const { outputs, deadLetters, source } = this.#pending;
     await this.#readers.outputs.forEachToEnd((record) => outputs.push(record));
     await this.#readers.deadLetters.forEachToEnd((record) => deadLetters.push(record));

@@ -46,7 +46,7 @@ export function judgeQuota(batches: readonly Uploaded[], { quota, shards, hadWor
     figures: `quota     at most ${most} rows in any minute (limit ${quota} and ${shards} batches of ${largest}); ${
       used.length === 0
         ? 'no whole minute with work'
-        : `${percent(part)} used over ${used.length} minutes with work, the least ${percent(Math.min(...used) / quota)}`
+        : `${percent(part)} used over ${used.length} minutes with work, at least ${percent(Math.min(...used) / quota)} in each`
     }`,
   };
 }

@@ -34,7 +34,7 @@ const SIZES: Readonly<Record<Kind, Size>> = {
   lookup: { partitions: 2, shards: 2, maxRows: 20, maxAge: '1500ms' },
 };
 
-/** Number of shards of reviews with a quota. Each has equally many partitions, and therefore work for its part. */
+/** Number of shards of reviews with a quota. All have equally many partitions, so each has work for its part of the quota. */
 export const QUOTA_SHARDS = 3;
 
 /** Waits that are shorter than some faults of the service. */

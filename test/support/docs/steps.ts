@@ -46,7 +46,7 @@ function shellStep(block: Block, output: string | undefined) {
 
 const unknownMark = ({ line, language, words }: Block) =>
   new Error(
-    `line ${line}: unknown mark "${language}" after <!-- ${words.join(' ')} -->: mark the block as sh, alone or after <!-- background -->, <!-- exit=N --> or <!-- elsewhere -->, or another language, alone or after <!-- FILE -->`,
+    `line ${line}: unknown mark "${language}" after <!-- ${words.join(' ')} -->: mark the block as sh, alone or after <!-- background -->, <!-- exit=N --> or <!-- elsewhere -->, or as another language, alone or after <!-- FILE -->`,
   );
 
 /** Returns the line numbers of blocks that contain commands but are not marked `sh`. No test would run them. */

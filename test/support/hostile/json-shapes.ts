@@ -19,7 +19,7 @@ export const COSTLY_MAPPING = {
 const LONG_NUMBER = '12345678901234567890';
 const ESCAPED = String.raw`"\u0061b":${LONG_NUMBER},`;
 
-/** Event whose member `j` has the JSON `text`. No mapping reads this member. */
+/** Event whose member `j` has the JSON `text`. Only COSTLY_MAPPING reads this member. */
 const beside = (text: string, head = '') =>
   Buffer.from(`{${head}"type":"post","content":"x","metadata":{"a":1},"j":${text}}`);
 const inMetadata = (text: string) =>

@@ -49,7 +49,7 @@ export const ODD_TIMESTAMPS = [
 
 const XERIAL_HEADER_BYTES = 16;
 
-/** Bodies that brokers and Java's consumer accept,but some readers refuse. */
+/** Bodies that brokers and Java's consumer accept, but some readers refuse. */
 export const MALFORMED_BODIES: Readonly<Record<string, Omit<RawBatch, 'records'>>> = {
   'gzip in two members': {
     codec: 'gzip',

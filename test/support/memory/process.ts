@@ -96,8 +96,8 @@ export class VirtualProcess implements Clock, Scheduler {
   }
 
   /**
-   * Calls `then`, which may freeze or kill the process, before the step after the next `steps`. A step is the code
-   * between two awaits.
+   * Calls `then`, which may freeze or kill the process, after `steps` more steps, just before the next one. A step is
+   * the code between two awaits.
    */
   afterSteps(steps: number, then: () => void): void {
     this.#countdown = { steps, then };

@@ -7,8 +7,8 @@ export type SpoiltRows =
       operation: 'review';
       action: 'rows';
       /**
-       * Numbers of affected rows, counted from the first row: dropped, duplicated, with a broken reference, with
-       * another reference.
+       * Numbers of rows that are dropped, are duplicated, get a broken reference, or get another reference. The first
+       * rows are dropped, the next ones duplicated, and so on.
        */
       missing?: number;
       duplicated?: number;

@@ -5,7 +5,7 @@ export function shownCode(raw: unknown): string | undefined {
   return typeof raw === 'string' && /^[A-Za-z][A-Za-z0-9._-]{0,63}$/.test(raw) ? raw : undefined;
 }
 
-// Escapes for external text. It must not move a terminal's cursor, or change its colours or text
+// Escapes for external text, which must not move a terminal's cursor, or change its colours or text
 // direction.
 
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
@@ -19,7 +19,7 @@ export function escapeUnprintable(text: string): string {
   );
 }
 
-/** Returns the cause of a failed system call, such as `no such file or directory`; for other errors their message. */
+/** Returns the cause of a failed system call, such as `no such file or directory`, or the message of any other error. */
 export function systemReason(error: unknown): string {
   const { errno, message } = error as NodeJS.ErrnoException;
   return errno === undefined ? message : getSystemErrorMessage(errno);

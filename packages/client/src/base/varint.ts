@@ -26,7 +26,7 @@ export function readUnsigned(bytes: Uint8Array, cursor: { at: number }): number 
     const byte = bytes[cursor.at++];
     if (byte === undefined) throw new RangeError('a number is cut short');
     value += (byte & 0x7f) * scale;
-    // Also rejects NaN. After many zero bytes that continue the number, the scale is infinite.
+    // Also rejects NaN (0 · Infinity): after many bytes 0x80, the scale is infinite.
     if (!Number.isSafeInteger(value)) throw new RangeError('a number is too large');
     if (byte < 0x80) return value;
     scale *= 0x80;

@@ -1,6 +1,6 @@
 /**
- * Version and repository from the nearest package.json: the client's in a checkout, otherwise the
- * installed package's.
+ * Version and repository from the nearest package.json. In a checkout, that file is the client's;
+ * otherwise it is the installed package's.
  */
 import { readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';

@@ -11,8 +11,8 @@ export type TextOf = (path: string) => string;
 
 /**
  * Value that is made from files, and made again when one of them changes. Follows symbolic links,
- * as Kubernetes mounts require. While the files yield no usable value, the last usable one is kept,
- * because not every rotation is atomic.
+ * as Kubernetes mounts require. The last usable value is kept while the files yield none, because
+ * not every rotation is atomic.
  */
 export class WatchedFiles<T> {
   readonly paths: readonly string[];
@@ -20,7 +20,10 @@ export class WatchedFiles<T> {
   readonly #onFailure: (error: Error) => void;
   #made: { readonly value: T; readonly version: string } | undefined;
   #reading: Promise<void> | undefined;
-  /** Settles as `#reading`, but after MAX_READ_MS at the latest. Shared, so that callers wait only once for a read that hangs. */
+  /**
+   * Resolves when `#reading` settles, or after MAX_READ_MS if that is earlier. Shared, so that
+   * callers wait only once for a read that hangs.
+   */
   #readInTime: Promise<unknown> | undefined;
 
   /**

@@ -1,6 +1,6 @@
 /**
- * Text for people. In external text, characters are escaped that move a terminal's cursor, or
- * change its colours or text direction.
+ * Text for people. External text is escaped, so that it cannot move a terminal's cursor, or change
+ * its colours or text direction.
  */
 
 import { escapeUnprintable } from '../base/shown-text.ts';

@@ -1,7 +1,7 @@
 /**
- * Network ranges of IP addresses, from IANA's registries of special-purpose addresses. A connection
- * to an address from outside is made only if the address is `public` or the configuration allows it
- * (docs/service-security.md).
+ * Network ranges of IP addresses, from IANA's registries of special-purpose addresses. An
+ * address that comes from outside is used for a connection only if it is `public` or the
+ * configuration allows it (docs/service-security.md).
  */
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
@@ -57,7 +57,7 @@ export function problemWithCidr(text: string): string | undefined {
   return Number(prefix ?? 0) <= bits ? undefined : `the number after / must be from 0 to ${bits}`;
 }
 
-/** Returns a set of addresses and ranges. IPv4 ones are added in their form embedded in IPv6 too. */
+/** Returns a set of addresses and ranges. IPv4 ones are also added in the form embedded in IPv6. */
 export function addressSet(cidrs: readonly string[]): BlockList {
   const list = new BlockList();
   for (const cidr of cidrs) {

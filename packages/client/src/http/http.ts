@@ -74,7 +74,7 @@ export class HttpPool {
     };
     const timeoutMs = timeouts.connectTimeoutMs;
     const toProxy = buildConnector({ timeout: timeoutMs, allowH2: false });
-    // undici passes the Host header as server name. Without one, it uses the proxy's name.
+    // undici passes the Host header as the server name. If that is empty, it uses the proxy's name.
     const connect: typeof toProxy = (target, callback) =>
       toProxy({ ...target, servername: '' }, callback);
     this.#proxies = new Agent({ ...options, connect });

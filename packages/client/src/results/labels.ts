@@ -33,7 +33,7 @@ const NO_LABELS: LabelCell = { json: '[]', raw: undefined };
 const MAX_TEXT_LENGTH = 1024 * 1024;
 /** Maximum nesting of a label list. */
 const MAX_DEPTH = 16;
-/** Maximum number of labels in a cell if any label must be completed, because each label then becomes an object. */
+/** Maximum number of labels in a cell if any label must be completed. Each label then becomes an object in memory. */
 const MAX_LABELS = 10_000;
 const SCANNER = new JsonScanner([[]]);
 const [WHOLE] = SCANNER.values;
@@ -45,7 +45,7 @@ export function readLabels(cell: string): LabelCell {
   if (text === '') return NO_LABELS;
   if (text.length > MAX_TEXT_LENGTH) return unread;
   const fault = SCANNER.scan(Buffer.from(text));
-  // Neither this process nor consumers could read such a value safely.
+  // Neither this process nor consumers could safely read a value that is nested so deeply.
   if (fault === 'depth') return unread;
   if (fault !== undefined) {
     const names = namesIn(text);

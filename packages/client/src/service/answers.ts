@@ -185,7 +185,7 @@ const has =
 const isKnown: ImportTest = (candidate) =>
   isObject(candidate) && normaliseImportStatus(String(candidate.status)) !== undefined;
 
-/** Returns the response, or the only object inside it, whichever passes the earlier test. */
+/** Returns the response, or the only object in it that passes a test. Earlier tests go first. */
 function importIn(json: unknown, tests: readonly ImportTest[]): unknown {
   if (!isObject(json)) return json;
   const inner = Object.values(json).flatMap((value) =>

@@ -50,7 +50,7 @@ function statusIn<Status extends string>(
 /** The only required column of an upload, and the first column of the result. */
 export const CONTENT_COLUMN = 'Content';
 
-/** Columns of the result file, without the result column. The service chooses its header (RESULT_SUFFIX). */
+/** Columns of the result file except the result column, whose header the service chooses (RESULT_SUFFIX). */
 export const RESULT_COLUMNS = {
   content: CONTENT_COLUMN,
   status: 'Status',
@@ -70,8 +70,8 @@ const APPLIED: ReadonlyMap<string, boolean> = new Map([
 ]);
 
 /**
- * Returns true if a label applies, by its member `applied`, and undefined if that is unclear. A
- * label without this member applies.
+ * Returns whether a label applies according to its member `applied`, or undefined if that is
+ * unclear. A label without this member applies.
  */
 export function readApplied(value: unknown): boolean | undefined {
   if (value === undefined || typeof value === 'boolean') return value ?? true;

@@ -244,7 +244,7 @@ const STORAGE_CODES = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
-/** S3's code in a 400 for an upload that was too slow, and codes for overload, which may have any status. */
+/** S3's code in the 400 response to a slow upload, and codes of overload, which may come with any status. */
 const TRANSIENT_CODES = /^(RequestTimeout|SlowDown|ServerBusy|ServiceUnavailable|TooManyRequests)$/;
 
 /** Returns the meaning of an unsuccessful response from the storage. Its XML is never shown. */

@@ -96,9 +96,9 @@ interface ClientSettings extends HttpTimeouts {
   readonly maxConcurrentRequests: number;
   /** Maximum number of concurrent uploads to one host. Downloads have the same limit. */
   readonly maxConcurrentTransfers: number;
-  /** Minimum upload speed. An upload may take headersTimeoutMs plus its size at this speed. */
+  /** Minimum upload speed. Uploads may take headersTimeoutMs plus their size divided by this. */
   readonly minUploadBytesPerSecond: number;
-  /** Minimum download speed. The reader may wait bodyTimeoutMs plus the received size at this speed. */
+  /** Minimum download speed. Readers may wait bodyTimeoutMs plus the received size divided by this. */
   readonly minDownloadBytesPerSecond: number;
   /** Maximum decompressed size of a download. */
   readonly maxResultBytes: number;
@@ -135,7 +135,7 @@ export interface ContentReviewClientOptions extends Partial<Omit<ClientSettings,
   readonly allowHttp?: readonly string[];
   /** Hosts for transfers: `files.example.com`, `*.example.com`, also with `:port`. Default: all public addresses. */
   readonly transferHosts?: readonly string[];
-  /** Hosts and ranges such as `10.0.0.0/8` that transfers may reach at private addresses. */
+  /** Hosts and ranges such as `10.0.0.0/8` whose private addresses transfers may use. */
   readonly allowPrivate?: readonly string[];
   /** Headers for every upload request, except after a redirect to another origin. */
   readonly uploadHeaders?: ExtraHeaders;

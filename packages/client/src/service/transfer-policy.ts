@@ -52,7 +52,7 @@ export function transferPolicy(rules: TransferRules, baseUrl: URL): TransferPoli
     const range = rangeOf(address);
     if (range === 'public' || contains(networks, address)) return true;
     if (range === 'loopback' && isLocal) return true;
-    // The addresses of cloud credentials are never allowed, because the owner of a name chooses its
+    // A name never allows an address of cloud credentials, because the owner of a name chooses its
     // address.
     const isNamed = matchesHost(names, new URL(`http://${bracketed(host)}`));
     return (range === 'private' || range === 'loopback') && isNamed;

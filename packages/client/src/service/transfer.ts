@@ -30,8 +30,8 @@ import type { TransferPolicy } from './transfer-policy.ts';
 
 /**
  * Gathers chunks into pieces of `size` bytes. The last may be smaller. Bytes before an error are
- * yielded before it is thrown. Chunks are copied on arrival. If a body arrived byte by byte, each
- * byte would otherwise keep hundreds of bytes of objects in memory.
+ * yielded before it is thrown. Chunks are copied on arrival, because each byte of a body that
+ * arrives byte by byte would otherwise keep hundreds of bytes of objects in memory.
  */
 export async function* gathered(
   chunks: AsyncIterable<Buffer>,

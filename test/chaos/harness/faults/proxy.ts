@@ -49,7 +49,7 @@ export class TcpProxy {
     server.on('connection', (client) => this.#accept(client));
   }
 
-  /** @param kind `kafka` parses the requests */
+  /** @param kind with `kafka`, requests are parsed */
   static async listen(kind: 'kafka' | 'http'): Promise<TcpProxy> {
     const server = createServer({ allowHalfOpen: true, noDelay: true });
     server.listen(0, '127.0.0.1');

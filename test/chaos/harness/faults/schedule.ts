@@ -127,7 +127,7 @@ export class Schedule {
   #calmSinceMs = Number.POSITIVE_INFINITY;
   #longestWriteMs = 0;
 
-  /** @param names faults to use, from ALL_FAULTS */
+  /** @param names faults to use, from `allFaults` */
   constructor(
     world: World,
     random: SeededRandom,

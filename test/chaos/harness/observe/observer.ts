@@ -5,8 +5,8 @@ import type { View } from '../view.ts';
 /**
  * Maximum stall of a partition with outstanding records, and maximum drain after the last fault, ms. In the worst cases
  * several steps follow each other, each of about 20 s plus the pause between attempts. For example, a request times out
- * on a half-open connection and the next claim meets another one, or two successive takeovers during a drain each find
- * an upload lost.
+ * on a half-open connection and the next claim meets another such connection, or each of two successive takeovers during
+ * a drain finds an upload lost.
  */
 export const STALL_BOUND_MS = 120_000;
 /** Maximum age of a record under several concurrent faults. No record waits for `review.grace`. */

@@ -28,9 +28,9 @@ export type Action =
       readonly transaction?: 'commit' | 'abort';
     }
   | { readonly do: 'start' }
-  /** SIGTERM, at once or before the step after the next `steps`. */
+  /** SIGTERM, at once or after `steps` more steps. */
   | { readonly do: 'stop'; readonly which: Which; readonly steps?: number }
-  /** SIGKILL before the step after the next `steps`. */
+  /** SIGKILL after `steps` more steps. */
   | { readonly do: 'kill'; readonly which: Which; readonly steps: number }
   /** SIGSTOP, and SIGCONT `forMs` later. */
   | { readonly do: 'freeze'; readonly which: Which; readonly steps: number; readonly forMs: number }

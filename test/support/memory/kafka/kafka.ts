@@ -18,7 +18,7 @@ import { TransactionCoordinator, type TransactionSettings } from './transaction-
  * - `committed-fenced`: committed; the response is lost, and the client's own retry gets `fenced`.
  * - `aborted`: failed after the sends and before the commit. The transaction stays open.
  * - `unsent`: no request reached the brokers, not even the one that fences. The caller gets `aborted`.
- * - `rejected`, `too-large`: the brokers refuse it permanently, the latter for the size of a record.
+ * - `rejected`, `too-large`: the brokers refuse it permanently, the latter because a record is too large.
  * - `silent`: not committed, and the caller never gets a response.
  */
 export type CommitFate =

@@ -98,7 +98,7 @@ export class MemoryShardProducer implements ControlProducer {
     const id = this.#transactionalId;
     const epoch = await this.#initialise();
     if (fate === 'too-large')
-      throw this.#failed('too_large', 'a record is larger than the topic takes');
+      throw this.#failed('too_large', 'a record is larger than the topic accepts');
     if (fate === 'rejected') throw this.#failed('rejected', 'the brokers refuse this transaction');
 
     let journalOffset: number | undefined;

@@ -8,7 +8,7 @@ export interface JsonPlace {
   readonly end: number;
 }
 
-/** Returns the JSON text of a value as if it had been scanned. */
+/** Returns the JSON text of a value, in the form of a scanned value. */
 export function jsonTextOf(value: unknown): JsonPlace & { readonly hasEscapes: boolean } {
   const json = JSON.stringify(value);
   const bytes = Buffer.from(json);

@@ -9,8 +9,8 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 export const MAX_DEPTH = 64;
 
 /**
- * Names that look like array indexes. V8 stores them in an array with room for all smaller indexes,
- * which can take kilobytes.
+ * Names that look like array indexes. V8 stores such members in an array with room for all smaller
+ * indexes, which can take kilobytes.
  */
 const ELEMENT = /^\d{1,10}$/;
 

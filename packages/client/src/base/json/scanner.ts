@@ -93,7 +93,7 @@ export class JsonScanner {
   readonly #steps: (Step | undefined)[] = [];
   readonly #deepest = new Uint16Array(MAX_LEVELS + 1);
   readonly #members = new Float64Array(MAX_LEVELS + 1);
-  /** For each open level: members and elements, and escaped strings, that were counted before it began. */
+  /** For each open level: numbers of values and of escaped strings that were counted before it began. */
   readonly #valuesBefore = new Float64Array(MAX_LEVELS + 1);
   readonly #escapesBefore = new Float64Array(MAX_LEVELS + 1);
   #bytes: Buffer = NULL;

@@ -45,7 +45,7 @@ export const addPartition: Nemesis = async (world, random) => {
   return { hit, note: `${kind}: ${partition + 1} partitions` };
 };
 
-/** Stops all replicas, changes each group's offsets with Kafka's tool (back in some partitions, forward in one), and restarts. */
+/** Stops all replicas, changes each group's offsets with Kafka's tool (back in some partitions, forward in one), and starts replicas again. */
 export const resetGroup: Nemesis = async (world, random) => {
   const { fleet, pipelines } = world;
   const before = fleet.running.length;

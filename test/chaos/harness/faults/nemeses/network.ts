@@ -7,10 +7,7 @@ import type { TcpProxy } from '../proxy.ts';
 import { lineCounts, MOST_REPLICAS, takenOver } from './replicas.ts';
 
 const all = () => true;
-/**
- * Maximum time for a replica to join again, ms. Two requests may time out after 10 s each, and the group waits for its
- * members.
- */
+/** Maximum time for a replica to join again, ms. Two requests may take REQUEST_MS each to time out, and the group waits for its members. */
 const BACK_MS = 120_000;
 
 /** Delays both directions by random amounts. */

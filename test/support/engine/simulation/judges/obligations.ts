@@ -1,7 +1,7 @@
 /**
  * Judge of I1 and I2. It follows the committed transactions one by one, derives the terminal records that the connector
- * owes, and depends only on the journal's format. After a reset of the group, records from its offset on are owed again
- * in a new generation, except those that a live job still contains.
+ * owes, and depends only on the journal's format. After a reset of the group, the records from the new offset on
+ * are owed again in a new generation, except those that a live job still contains.
  */
 import type { CoordinateSet, JobRecord } from '../../../../../src/core/journal/job.ts';
 import {
