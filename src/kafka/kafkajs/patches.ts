@@ -167,19 +167,39 @@ async function whileBeating<T>(group: AttachingGroup, fetch: Promise<T>): Promis
 /** Time after which a fetch loop counts as healthy. Later failures are counted from zero. */
 const HEALTHY_MS = 10_000;
 
-type CreateManager = (options: object) => { start(): Promise<void> };
+interface ManagerOptions {
+  fetch(nodeId: string): Promise<unknown>;
+}
+type CreateManager = (options: ManagerOptions) => {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+};
 
-/** Patch 8: kafkajs never resets its error count, so six broken connections in a month crashed the consumer. */
-function forgetOldErrors(): void {
+/**
+ * Patch 8: kafkajs never resets its error count, so six broken connections in a month crashed the
+ * consumer. Patch 25: if a consumer stopped while the fetch loop was ending its fetches, because a
+ * broker had joined or left, the loop began anew and blocked the event loop.
+ */
+function patchFetchLoop(): void {
   const file = 'consumer/fetchManager.js';
   const createManager = internal<CreateManager>(file);
-  replace(file, (options: object) => {
-    const manager = createManager(options);
+  replace(file, (options: ManagerOptions) => {
+    let isStopped = false;
+    const fetch = async (nodeId: string) => {
+      if (isStopped) throw new Error('the consumer has stopped');
+      return await options.fetch(nodeId);
+    };
+    const manager = createManager({ ...options, fetch });
+    const stop = async () => {
+      isStopped = true;
+      await manager.stop();
+    };
     const start = async () => {
       const beganMs = performance.now();
       try {
         await manager.start();
       } catch (error) {
+        if (isStopped) return;
         const { retriable, type, name } = error as Error & { retriable?: boolean; type?: string };
         const isKnown =
           isRebalancing(error) ||
@@ -189,7 +209,7 @@ function forgetOldErrors(): void {
         if (retriable !== true || isKnown || performance.now() - beganMs < HEALTHY_MS) throw error;
       }
     };
-    return { ...manager, start };
+    return { ...manager, start, stop };
   });
 }
 
@@ -199,7 +219,7 @@ patchResponses();
 // Patch 3: kafkajs's read_committed returned records of aborted transactions.
 replace('consumer/batch.js', PartitionFetch);
 writeRequestsInPlace();
-forgetOldErrors();
+patchFetchLoop();
 measureByMonotonicClock();
 noNegativeTimers();
 fetchFromReplicas();

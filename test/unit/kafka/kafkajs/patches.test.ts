@@ -125,4 +125,28 @@ describe('patches of kafkajs', () => {
       clock.mock.restore();
     }
   });
+
+  it('25: the fetch loop ends if it is stopped while it ends the fetches of brokers that have changed', async () => {
+    const createManager = internal<
+      (options: object) => { start(): Promise<void>; stop(): Promise<void> }
+    >('consumer/fetchManager.js');
+    let nodes = ['1', '2'];
+    let calls = 0;
+    const responses = [Promise.withResolvers<object[]>(), Promise.withResolvers<object[]>()];
+    const fetch = async () => {
+      // Without the patch, the loop would block the event loop.
+      if (calls > 100) throw new Error('fetches without end');
+      return (await responses[calls++]?.promise) ?? [];
+    };
+    const getNodeIds = () => nodes;
+    const manager = createManager({ logger: quiet, getNodeIds, fetch, handler() {} });
+    const over = manager.start();
+    nodes = ['1'];
+    responses[0]?.resolve([]);
+    await new Promise(setImmediate);
+    const stopped = manager.stop();
+    responses[1]?.resolve([]);
+    await Promise.all([over, stopped]);
+    assert.equal(calls, 2);
+  });
 });
