@@ -269,7 +269,10 @@ function registryLogin(registry: Draft<Config['schemaRegistry']>): Finding[] {
   const report = (option: string, message: string) =>
     findings.push({ path: ['schemaRegistry', option], message });
   if (token !== undefined && (username ?? password) !== undefined)
-    report('token', 'cannot be combined with username and password: remove one of the two');
+    report(
+      'token',
+      'cannot be combined with username or password: remove either the token or these two',
+    );
   if (
     insecureWithoutTls === false &&
     (password ?? token) !== undefined &&

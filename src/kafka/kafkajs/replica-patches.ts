@@ -39,7 +39,7 @@ const connectionsTo = ({ brokerPool }: KafkaCluster, nodeId: string | number) =>
 
 /** Node to read a partition from, until a time on the monotonic clock (ms). */
 interface Choice {
-  /** undefined for the leader, even if it would name a replica. */
+  /** undefined for the leader, which receives no rack and therefore names no replica. */
   readonly nodeId: number | undefined;
   readonly untilMs: number;
   /** End of the leader's log when it named the replica. */
