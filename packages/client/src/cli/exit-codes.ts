@@ -16,7 +16,7 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   ok: 'success, or shutdown on request',
   failure: 'unexpected failure: see the log',
   usage: 'invalid arguments or configuration',
-  unreachable: 'Kafka, the service or the schema registry was unreachable (run: only at startup)',
+  unreachable: 'Kafka, the service or the schema registry was unreachable; run: only at startup',
   refused: 'a topic, journal, schema, login, certificate or permission is missing or misconfigured',
   problems: 'completed, but found problems or failures, which the output lists',
   unfinished:

@@ -200,7 +200,7 @@ for (const [name, settings, changes, says] of WRONG) {
       assert.match(error.message, says);
       assert.match(
         error.message,
-        /^the journal topic "journal" cannot be used: .*(Alter the topic with kafka-configs|Set journal\.partitions to 6 or auto; .* new journal and a new group, as docs\/faq\.md)/,
+        /^the journal topic "journal" cannot be used: .*(Alter the topic with kafka-configs|Set journal\.partitions to 6 or auto; .* new journal and a new group \(docs\/faq\.md)/,
       );
       return true;
     });

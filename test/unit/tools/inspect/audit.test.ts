@@ -122,7 +122,7 @@ test('records under review in a lost journal are unknown, before and after the p
   await world.clock.advance(10_000);
   const after = await auditOf(world);
   assert.deepEqual([after.verdict, columns(after)], lost);
-  assert.match(after.notes.join(), /an earlier journal may have had/);
+  assert.match(after.notes.join(), /under review in an earlier journal/);
   assert.equal(await stateOf(world, 2), 'unknown');
 });
 

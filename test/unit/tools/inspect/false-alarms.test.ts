@@ -66,7 +66,7 @@ test('records before an offset that was committed before the first start are unk
     assert.deepEqual(told(report), unknown, when);
     assert.match(
       report.notes.join(),
-      /an earlier journal may have had the records before them under review/,
+      /earlier records may have been under review in an earlier journal/,
     );
     assert.equal(await stateOf(world, 1), 'unknown');
     assert.equal(await stateOf(world, 3), 'decided');
