@@ -66,7 +66,7 @@ function row(key: string, path: string, option: Value<unknown> | Named) {
     try {
       option.parse(fallback, { env: {}, directory: '' });
     } catch {
-      throw new Error(`the default of ${path} is ${written(fallback)}, but expected is ${allowed}`);
+      throw new Error(`the default of ${path} is ${written(fallback)}: expected ${allowed}`);
     }
   const shown = fallback === undefined ? '**required**' : `\`${written(fallback) || "''"}\``;
   return [`\`${key}\`${path in RELOADABLE ? '↻' : ''}`, shown, help, withoutExplained(allowed)];

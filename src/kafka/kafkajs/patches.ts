@@ -176,9 +176,9 @@ type CreateManager = (options: ManagerOptions) => {
 };
 
 /**
- * Patch 8: kafkajs never resets its error count, so six broken connections in a month crashed the
- * consumer. Patch 25: if a consumer stopped while the fetch loop was ending its fetches, because a
- * broker had joined or left, the loop began anew and blocked the event loop.
+ * Patch 8: resets the error count of kafkajs, because six broken connections in a month crashed the
+ * consumer. Patch 25: ends the fetch loop of a stopped consumer. kafkajs restarted the loop if a
+ * broker joined or left during the stop. Its fetches returned at once, so no other code could run.
  */
 function patchFetchLoop(): void {
   const file = 'consumer/fetchManager.js';

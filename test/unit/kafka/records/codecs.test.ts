@@ -61,6 +61,14 @@ describe('a compressed batch', () => {
       );
     });
 
+    it(`of gzip with bytes after its data yields each offset once, ${name}`, async () => {
+      const packed = Buffer.concat([gzipSync(writeRecords(records)), GARBAGE]);
+      const read = await readAll(packedBatch(1, packed));
+      const first = read.ranges[0]?.[0] ?? 50;
+      assert.deepEqual(read.offsets, OFFSETS.slice(0, first));
+      assert.deepEqual(read.ranges, first === 50 ? [] : [[first, 50, 'unreadable_batch']]);
+    });
+
     it(`of zstd may consist of two frames, ${name}`, async () => {
       const [first, second] = halves(records);
       const packed = Buffer.concat([zstdCompressSync(first), zstdCompressSync(second), GARBAGE]);
